@@ -1,0 +1,1 @@
+"""The menu. Parses, calls one function, prints."""

@@ -1,0 +1,68 @@
+"""What every command is given: the lake, its settings, and how to print."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from smelter.contracts import Contract, find_contract
+from smelter.settings import LoadedSettings, Settings, load_settings
+
+
+@dataclass(frozen=True)
+class Session:
+    """One run of `smelt`."""
+
+    lake: Path | None
+    debug: bool
+
+    @cached_property
+    def loaded(self) -> LoadedSettings:
+        """The settings with their origins."""
+        return load_settings(self.lake)
+
+    @property
+    def settings(self) -> Settings:
+        """The settings of the lake."""
+        return self.loaded.values
+
+    def contract(self, dataset: str) -> Contract:
+        """The contract file of a dataset."""
+        return find_contract(self.settings.contracts, dataset)
+
+    def landing(self, contract: Contract) -> Path:
+        """The folder where the dataset's files arrive."""
+        return self.settings.lake / contract.source.files
+
+
+def session_of(context: typer.Context) -> Session:
+    """The session that the options before the command made."""
+    session = context.obj
+    assert isinstance(session, Session)
+    return session
+
+
+def print_json(value: Any) -> None:
+    """One JSON document on standard output."""
+    print(json.dumps(value, indent=2, ensure_ascii=False))
+
+
+def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, right: Sequence[str] = ()) -> None:
+    """A plain table for people; the columns named in `right` are numbers."""
+    from rich.box import SIMPLE_HEAD
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=SIMPLE_HEAD, pad_edge=False)
+    for column in columns:
+        table.add_column(column, justify="right" if column in right else "left", overflow="fold")
+    for row in rows:
+        table.add_row(*(Text(cell) for cell in row))
+    Console(soft_wrap=False, highlight=False).print(table)

@@ -1,0 +1,150 @@
+"""Where am I? Every setting, its value and where the value comes from.
+
+`SMELTER_*` variables win over `<lake>/smelter.toml`, which wins over the default. `--lake` wins over `SMELTER_LAKE`.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from smelter.errors import WrongUsage
+
+PROJECT = Path(__file__).resolve().parents[2]
+FILE_NAME = "smelter.toml"
+
+
+class Settings(BaseModel):
+    """The settings of one lake, checked and frozen."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    lake: Path = Field(
+        default=PROJECT / "warehouse",
+        description="The lake: one folder with landing files, tables, catalog and checkpoints.",
+    )
+    contracts: Path = Field(
+        default=PROJECT / "include" / "contracts",
+        description="The folder with one contract per dataset.",
+    )
+    jars: Path = Field(
+        default=PROJECT / ".jars",
+        description="The folder with the verified jars that Spark needs.",
+    )
+    max_record_bytes: int = Field(
+        default=16 * 1024 * 1024,
+        ge=1024,
+        description="A longer record becomes one `record_too_large` letter.",
+    )
+    max_depth: int = Field(
+        default=100,
+        ge=1,
+        le=500,
+        description="A record nested deeper becomes one `record_too_large` letter.",
+    )
+    max_file_bytes: int = Field(
+        default=16 * 1024 * 1024 * 1024,
+        ge=1024,
+        description="A file that is longer, once expanded, is cut here with one `file_too_large` letter.",
+    )
+    max_expansion: int = Field(
+        default=200,
+        ge=2,
+        description="A compressed file may expand to this many times its size (or to 4 MiB, if that is more).",
+    )
+
+
+@dataclass(frozen=True)
+class Origin:
+    """One setting as `smelt settings` shows it."""
+
+    name: str
+    value: str
+    origin: str
+    about: str
+
+
+@dataclass(frozen=True)
+class LoadedSettings:
+    """Settings together with the place that each value came from."""
+
+    values: Settings
+    origins: tuple[Origin, ...]
+
+
+def load_settings(lake: Path | None = None, environ: Mapping[str, str] | None = None) -> LoadedSettings:
+    """Read the settings; an unknown name or a wrong value is refused with its place and the nearest spelling."""
+    environ = os.environ if environ is None else environ
+    given: dict[str, tuple[Any, str]] = {}
+    from_environment = {
+        name.removeprefix("SMELTER_").lower(): (value, name) for name, value in environ.items() if _is_ours(name)
+    }
+    if lake is not None:
+        from_environment["lake"] = (str(lake), "--lake")
+    home = Path(str(from_environment["lake"][0])) if "lake" in from_environment else Settings().lake
+    given.update(_from_file(home / FILE_NAME))
+    given.update(from_environment)
+    _refuse_unknown(given)
+    return _checked(given)
+
+
+def _is_ours(name: str) -> bool:
+    return name.startswith("SMELTER_")
+
+
+def _from_file(path: Path) -> dict[str, tuple[Any, str]]:
+    try:
+        content = tomllib.loads(path.read_text("utf-8"))
+    except (FileNotFoundError, NotADirectoryError):
+        return {}
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as problem:
+        raise WrongUsage(
+            f"the settings file cannot be read: {problem}", where=str(path), next_step="mend or remove it"
+        ) from problem
+    if "lake" in content:
+        raise WrongUsage(
+            "`lake` cannot be set in the file that lies in the lake",
+            where=str(path),
+            next_step="use --lake DIR or SMELTER_LAKE",
+        )
+    return {name: (value, str(path)) for name, value in content.items()}
+
+
+def _refuse_unknown(given: Mapping[str, tuple[Any, str]]) -> None:
+    for name, (_, origin) in given.items():
+        if name not in Settings.model_fields:
+            near = difflib.get_close_matches(name, Settings.model_fields, n=1)
+            hint = f"; did you mean `{near[0]}`?" if near else ""
+            raise WrongUsage(
+                f"there is no setting `{name}`{hint}", where=origin, next_step="smelt settings lists all of them"
+            )
+
+
+def _checked(given: Mapping[str, tuple[Any, str]]) -> LoadedSettings:
+    try:
+        values = Settings(**{name: value for name, (value, _) in given.items()})
+    except ValidationError as problem:
+        first = problem.errors()[0]
+        name = str(first["loc"][0])
+        raise WrongUsage(
+            f"`{name}` cannot be {first['input']!r}: {first['msg'].lower()}", where=given[name][1]
+        ) from problem
+    absolute = {n: getattr(values, n).expanduser().absolute() for n in ("lake", "contracts", "jars")}
+    values = values.model_copy(update=absolute)
+    origins = tuple(
+        Origin(
+            name=name,
+            value=str(getattr(values, name)),
+            origin=given[name][1] if name in given else "default",
+            about=field.description or "",
+        )
+        for name, field in Settings.model_fields.items()
+    )
+    return LoadedSettings(values, origins)
