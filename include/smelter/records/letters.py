@@ -1,0 +1,110 @@
+"""Why is a record not good? The reasons, the problems of one record, and the letter that keeps it."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+import pyarrow as pa
+
+
+class Reason(StrEnum):
+    """The one word on a dead letter. Where a record has several problems, the first of this order is its reason."""
+
+    FILE_UNREADABLE = "file_unreadable"
+    FILE_TOO_LARGE = "file_too_large"
+    FILE_CHANGED = "file_changed"
+    TRUNCATED_BATCH = "truncated_batch"
+    RECORD_TOO_LARGE = "record_too_large"
+    BAD_ENCODING = "bad_encoding"
+    NOT_JSON = "not_json"
+    NOT_AN_OBJECT = "not_an_object"
+    DUPLICATE_FIELD = "duplicate_field"
+    MISSING_FIELD = "missing_field"
+    UNKNOWN_FIELD = "unknown_field"
+    WRONG_TYPE = "wrong_type"
+    RULE_BROKEN = "rule_broken"
+
+
+_ORDER = {reason: rank for rank, reason in enumerate(Reason)}
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing that is wrong with a record: which rule, at which field, what was found there."""
+
+    reason: Reason
+    rule: str
+    field: str
+    found: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class DeadLetter:
+    """A record that is not good, whole: its place, its reason, all of its problems and its text.
+
+    `raw_bytes` is set only where `raw` would lose something, because the bytes are not UTF-8.
+    """
+
+    source: str
+    position: int
+    reason: Reason
+    errors: tuple[Problem, ...]
+    raw: str
+    raw_bytes: bytes | None = None
+
+
+LETTER_SCHEMA = pa.schema(
+    [
+        pa.field("_source", pa.string(), nullable=False),
+        pa.field("_position", pa.int64(), nullable=False),
+        pa.field("_id", pa.string(), nullable=False),
+        pa.field("reason", pa.string(), nullable=False),
+        pa.field(
+            "errors",
+            pa.list_(
+                pa.struct([pa.field(name, pa.string(), nullable=False) for name in ("rule", "field", "found", "message")])
+            ),
+            nullable=False,
+        ),
+        pa.field("raw", pa.string(), nullable=False),
+        pa.field("raw_bytes", pa.binary()),
+    ]
+)
+
+
+def letter_of(source: str, position: int, problems: Sequence[Problem], raw: bytes) -> DeadLetter:
+    """The letter for one record or one file; there is at least one problem."""
+    reason = min((problem.reason for problem in problems), key=_ORDER.__getitem__)
+    try:
+        text, lossless = raw.decode("utf-8"), None
+    except UnicodeDecodeError:
+        text, lossless = raw.decode("utf-8", "replace"), raw
+    return DeadLetter(source, position, reason, tuple(problems), text, lossless)
+
+
+def letter_id(dataset: str, source: str, position: int) -> str:
+    """Sixteen hex digits that name a letter: the same record always has the same id."""
+    identity = "\x00".join((dataset, source, str(position)))
+    return hashlib.blake2b(identity.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+
+
+def letters_to_arrow(dataset: str, letters: Sequence[DeadLetter]) -> pa.RecordBatch:
+    """Letters as columns, in the order of `LETTER_SCHEMA`."""
+    columns = (
+        [letter.source for letter in letters],
+        [letter.position for letter in letters],
+        [letter_id(dataset, letter.source, letter.position) for letter in letters],
+        [letter.reason.value for letter in letters],
+        [
+            [{"rule": e.rule, "field": e.field, "found": e.found, "message": e.message} for e in letter.errors]
+            for letter in letters
+        ],
+        [letter.raw for letter in letters],
+        [letter.raw_bytes for letter in letters],
+    )
+    arrays = [pa.array(values, field.type) for values, field in zip(columns, LETTER_SCHEMA, strict=True)]
+    return pa.RecordBatch.from_arrays(arrays, schema=LETTER_SCHEMA)

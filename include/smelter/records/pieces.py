@@ -1,0 +1,74 @@
+"""What a text is cut into."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+KEPT_BYTES = 64 * 1024
+_decode_raw = msgspec.json.Decoder(msgspec.Raw)
+_decode_raw_list = msgspec.json.Decoder(list[msgspec.Raw]).decode
+_NOT_JSON = (msgspec.MsgspecError, RecursionError, UnicodeDecodeError)
+
+
+@dataclass(frozen=True, slots=True)
+class Decoded:
+    """A window in which the caller's decoder took every record; `is_array` says how to cut it if need be."""
+
+    values: list[Any]
+    window: bytes
+    is_array: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """Records that are well-formed JSON, one after another."""
+
+    texts: list[bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class Broken:
+    """One record that is not well-formed JSON."""
+
+    text: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class TooLarge:
+    """One record longer than the limit; only its beginning is kept."""
+
+    beginning: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class CutOff:
+    """The text ended inside a record or a batch: the tail that is no whole record."""
+
+    tail: bytes
+
+
+Piece = Decoded | Whole | Broken | TooLarge | CutOff
+
+
+def whole_records(window: bytes, is_array: bool) -> list[bytes] | None:
+    """The records of a window that is well-formed throughout; None if it is not, or if a document is no object."""
+    try:
+        raws = _decode_raw_list(b"[" + window + b"]") if is_array else _decode_raw.decode_lines(window)
+    except _NOT_JSON:
+        return None
+    texts = [bytes(raw) for raw in raws]
+    if not is_array and not all(text[:1] == b"{" for text in texts):
+        return None
+    return texts
+
+
+def is_whole(text: bytes) -> bool:
+    """Is the text one well-formed JSON value?"""
+    try:
+        _decode_raw.decode(text)
+    except _NOT_JSON:
+        return False
+    return True

@@ -1,0 +1,111 @@
+"""Where does a JSON value end, and if it is broken, where? The grammar of RFC 8259 over bytes, without recursion.
+
+Only for what is not well-formed, or may not be: whole windows of good records never come here.
+Bytes above 127 may stand in strings; whether they are UTF-8 is asked elsewhere.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import Enum
+
+WHITE = b" \t\n\r"
+_STRING = rb'"[^"\\\x00-\x1f]*+(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\x00-\x1f]*+)*+"'
+_NUMBER = rb"-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?+(?:[eE][+-]?[0-9]++)?+"
+_TOKEN = re.compile(rb"[ \t\n\r]*+(?:([{}\[\]:,])|(" + _STRING + rb")|(" + _NUMBER + rb"|true|false|null))")
+_WHITE_RUN = re.compile(rb"[ \t\n\r]*+")
+# A token that the end of the text may have cut: it could still become one.
+_CUT_TOKEN = re.compile(
+    rb'(?:"[^"\\\x00-\x1f]*+(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\x00-\x1f]*+)*+(?:\\(?:u[0-9a-fA-F]{0,3})?)?'
+    rb"|-?(?:(?:0|[1-9][0-9]*+)(?:\.[0-9]*+)?+(?:[eE][+-]?[0-9]*+)?+)?"
+    rb"|t(?:r(?:u(?:e)?)?)?|f(?:a(?:l(?:s(?:e)?)?)?)?|n(?:u(?:l(?:l)?)?)?)\Z"
+)
+
+
+class Outcome(Enum):
+    """How a scan ended."""
+
+    WHOLE = "whole"
+    BROKEN = "broken"
+    OPEN = "open"  # the text ended inside the value
+
+
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """The end of a whole value, or the place of the error and the start of the last token before it."""
+
+    outcome: Outcome
+    end: int
+    last_token: int
+
+
+# What may come next, by state: inside an object or array, before or after a value.
+_VALUE, _FIRST_VALUE, _FIRST_KEY, _KEY, _COLON, _NEXT = range(6)
+
+
+def after_white(text: bytes, start: int) -> int:
+    """The place of the first byte at or after `start` that is not white space."""
+    match = _WHITE_RUN.match(text, start)
+    assert match is not None
+    return match.end()
+
+
+def scan_value(text: bytes, start: int, max_depth: int, *, end: int | None = None, final: bool = True) -> Scan:
+    """Follow one value from `start`. Nested deeper than `max_depth` counts as broken, which bounds the work.
+
+    If the text is not `final` at its `end`, a number that touches it is open: more digits may follow.
+    """
+    end = len(text) if end is None else min(end, len(text))
+    stack = bytearray()
+    state, at, last = _VALUE, start, start
+    while True:
+        match = _TOKEN.match(text, at, end)
+        if match is None:
+            where = min(after_white(text, at), end)
+            is_open = where == end or _CUT_TOKEN.match(text, where, end) is not None
+            return Scan(Outcome.OPEN if is_open else Outcome.BROKEN, where, last)
+        where = match.start(match.lastindex or 0)
+        token = text[where]
+        if match.lastindex == 3 and match.end() < end and text[match.end()] in b".eE":
+            is_open = _CUT_TOKEN.match(text, where, end) is not None  # such as `1.` or `1e+` at the end
+            return Scan(Outcome.OPEN if is_open else Outcome.BROKEN, match.end(), where)
+        following = _follow(state, token, stack)
+        if following is None or len(stack) > max_depth:
+            return Scan(Outcome.BROKEN, where, last)
+        if following == _NEXT and not stack:
+            touches_end = match.lastindex == 3 and match.end() == end and not final
+            return Scan(Outcome.OPEN if touches_end else Outcome.WHOLE, match.end(), where)
+        state, at, last = following, match.end(), where
+
+
+_OPEN_OBJECT, _CLOSE_OBJECT, _OPEN_ARRAY, _CLOSE_ARRAY, _QUOTE = b'{}[]"'
+_COMMA, _COLON_BYTE = b",:"
+
+
+def _follow(state: int, token: int, stack: bytearray) -> int | None:
+    """The state after `token`, or None if it may not stand there; keeps the stack of open brackets."""
+    if token == _COMMA:
+        if state != _NEXT:
+            return None
+        return _KEY if stack[-1] == _OPEN_OBJECT else _VALUE
+    if token == _COLON_BYTE:
+        return _VALUE if state == _COLON else None
+    if token in (_CLOSE_OBJECT, _CLOSE_ARRAY):
+        return _close(state, token, stack)
+    if state in (_FIRST_KEY, _KEY):
+        return _COLON if token == _QUOTE else None
+    if state not in (_VALUE, _FIRST_VALUE):
+        return None
+    if token in (_OPEN_OBJECT, _OPEN_ARRAY):
+        stack.append(token)
+        return _FIRST_KEY if token == _OPEN_OBJECT else _FIRST_VALUE
+    return _NEXT
+
+
+def _close(state: int, token: int, stack: bytearray) -> int | None:
+    opener, empty = (_OPEN_OBJECT, _FIRST_KEY) if token == _CLOSE_OBJECT else (_OPEN_ARRAY, _FIRST_VALUE)
+    if not stack or stack[-1] != opener or state not in (_NEXT, empty):
+        return None
+    stack.pop()
+    return _NEXT
