@@ -1,0 +1,20 @@
+"""Is this record good, and if not, why not? Bytes in, verdicts and Arrow columns out."""
+
+from smelter.records.judge import Judge, Judged, Judgement, Receipt
+from smelter.records.letters import LETTER_SCHEMA, DeadLetter, Problem, Reason, letter_id, letters_to_arrow
+from smelter.records.source import Limits, Source
+
+__all__ = [
+    "LETTER_SCHEMA",
+    "DeadLetter",
+    "Judge",
+    "Judged",
+    "Judgement",
+    "Limits",
+    "Problem",
+    "Reason",
+    "Receipt",
+    "Source",
+    "letter_id",
+    "letters_to_arrow",
+]
