@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 
+import msgspec
 import pyarrow as pa
 
 
@@ -31,8 +31,7 @@ class Reason(StrEnum):
 _ORDER = {reason: rank for rank, reason in enumerate(Reason)}
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(msgspec.Struct, frozen=True, gc=False):
     """One thing that is wrong with a record: which rule, at which field, what was found there."""
 
     reason: Reason
@@ -42,8 +41,7 @@ class Problem:
     message: str
 
 
-@dataclass(frozen=True, slots=True)
-class DeadLetter:
+class DeadLetter(msgspec.Struct, frozen=True):
     """A record that is not good, whole: its place, its reason, all of its problems and its text.
 
     `raw_bytes` is set only where `raw` would lose something, because the bytes are not UTF-8.
@@ -78,7 +76,9 @@ LETTER_SCHEMA = pa.schema(
 
 def letter_of(source: str, position: int, problems: Sequence[Problem], raw: bytes) -> DeadLetter:
     """The letter for one record or one file; there is at least one problem."""
-    reason = min((problem.reason for problem in problems), key=_ORDER.__getitem__)
+    reason = problems[0].reason
+    if len(problems) > 1:
+        reason = min((problem.reason for problem in problems), key=_ORDER.__getitem__)
     try:
         text, lossless = raw.decode("utf-8"), None
     except UnicodeDecodeError:

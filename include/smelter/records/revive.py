@@ -12,8 +12,8 @@ import msgspec
 
 from smelter.contracts import Contract
 from smelter.contracts.types import Array, Decimal, Map, Scalar, Struct, Type
-from smelter.records.problems import Members, Number
 from smelter.records.shape import ABSENT, NumberText, member_attribute
+from smelter.records.tree import Members, Number
 
 
 def has_text_map(kind: Type) -> bool:

@@ -14,6 +14,11 @@ WHITE = b" \t\n\r"
 _STRING = rb'"[^"\\\x00-\x1f]*+(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\x00-\x1f]*+)*+"'
 _NUMBER = rb"-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?+(?:[eE][+-]?[0-9]++)?+"
 _TOKEN = re.compile(rb"[ \t\n\r]*+(?:([{}\[\]:,])|(" + _STRING + rb")|(" + _NUMBER + rb"|true|false|null))")
+# Members with plain values, each with the comma after it: most of a record, passed in one step.
+_MEMBERS = re.compile(
+    rb"(?:[ \t\n\r]*+" + _STRING + rb"[ \t\n\r]*+:[ \t\n\r]*+(?:" + _STRING + rb"|" + _NUMBER + rb"|true|false|null)"
+    rb"[ \t\n\r]*+,)++"
+)
 _WHITE_RUN = re.compile(rb"[ \t\n\r]*+")
 # A token that the end of the text may have cut: it could still become one.
 _CUT_TOKEN = re.compile(
@@ -60,6 +65,8 @@ def scan_value(text: bytes, start: int, max_depth: int, *, end: int | None = Non
     stack = bytearray()
     state, at, last = _VALUE, start, start
     while True:
+        if state in (_KEY, _FIRST_KEY) and (members := _MEMBERS.match(text, at, end)) is not None:
+            state, at, last = _KEY, members.end(), members.end() - 1
         match = _TOKEN.match(text, at, end)
         if match is None:
             where = min(after_white(text, at), end)
@@ -67,12 +74,12 @@ def scan_value(text: bytes, start: int, max_depth: int, *, end: int | None = Non
             return Scan(Outcome.OPEN if is_open else Outcome.BROKEN, where, last)
         where = match.start(match.lastindex or 0)
         token = text[where]
-        if match.lastindex == 3 and match.end() < end and text[match.end()] in b".eE":
-            is_open = _CUT_TOKEN.match(text, where, end) is not None  # such as `1.` or `1e+` at the end
-            return Scan(Outcome.OPEN if is_open else Outcome.BROKEN, match.end(), where)
         following = _follow(state, token, stack)
         if following is None or len(stack) > max_depth:
             return Scan(Outcome.BROKEN, where, last)
+        if match.lastindex == 3 and match.end() < end and text[match.end()] in b".eE":
+            is_open = _CUT_TOKEN.match(text, where, end) is not None  # such as `1.` or `1e+` at the end
+            return Scan(Outcome.OPEN if is_open else Outcome.BROKEN, match.end(), where)
         if following == _NEXT and not stack:
             touches_end = match.lastindex == 3 and match.end() == end and not final
             return Scan(Outcome.OPEN if touches_end else Outcome.WHOLE, match.end(), where)

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from smelter.contracts.times import WIDTHS, TimeFormat
 
-Ints = npt.NDArray[np.int64]
+Ints = npt.NDArray[np.signedinteger[Any]]
 Bools = npt.NDArray[np.bool_]
 Bytes = npt.NDArray[np.uint8]
 
@@ -80,17 +80,19 @@ class TimeReader:
         match = self._pattern.fullmatch(text) if len(text) <= _LONGEST and text.isascii() else None
         if match is None:
             return None
-        part = {name: int(value) for name, value in match.groupdict().items() if value and name in "YmdHMS"}
-        year, month, day = part["Y"], part["m"], part["d"]
+        year, month, day = int(match["Y"]), int(match["m"]), int(match["d"])
         if not (1 <= month <= 12 and 1 <= day <= _days_in_month(year, month)):
             return None
-        days = int(days_from_civil(year, month, day))
+        days: int = days_from_civil(year, month, day)
         if self.is_date:
             return days if year >= 1 else None
-        hour, minute, second = part.get("H", 0), part.get("M", 0), part.get("S", 0)
+        groups = self._groups
+        hour = int(match["H"]) if "H" in groups else 0
+        minute = int(match["M"]) if "M" in groups else 0
+        second = int(match["S"]) if "S" in groups else 0
         if hour > 23 or minute > 59 or second > 59:
             return None
-        fraction = int((match.groupdict().get("f") or "0").ljust(6, "0"))
+        fraction = int((match["f"] or "0").ljust(6, "0")) if "f" in groups else 0
         seconds = days * DAY_SECONDS + hour * 3600 + minute * 60 + second
         offset = self._offset_of(match, seconds)
         if offset is None:
@@ -112,6 +114,10 @@ class TimeReader:
             pieces.append(r"(?:\.(?P<f>[0-9]{1,6}))?")
             pieces.append("" if self.zone else "(?P<zone>[Zz]|[+-][0-9]{2}:[0-9]{2})")
         return re.compile("".join(pieces))
+
+    @cached_property
+    def _groups(self) -> frozenset[str]:
+        return frozenset(self._pattern.groupindex)
 
     def _offset_of(self, match: re.Match[str], seconds: int) -> int | None:
         if self.format is not None or self.zone is not None:
@@ -146,9 +152,9 @@ class TimeReader:
             if length > _LONGEST:
                 continue
             rows = np.flatnonzero(lengths == length)
-            matrix = data[starts[rows][:, None] + np.arange(length)]
+            matrix = _columns_of(data, starts[rows], length)
             for chosen, zone_width in self._by_zone(matrix):
-                found, wrong = self._read_matrix(matrix[chosen], zone_width)
+                found, wrong = self._read_matrix(matrix[:, chosen], zone_width)
                 moments[rows[chosen]] = found
                 bad[rows[chosen]] = wrong
         return moments, bad
@@ -157,9 +163,9 @@ class TimeReader:
         """Split texts of one length by how their zone is written, as its width in bytes."""
         if not self._has_suffix or self.zone:
             return [(slice(None), 0)]
-        if matrix.shape[1] < 20:
+        if len(matrix) < 20:
             return []
-        with_z = (matrix[:, -1] | 0x20) == ord("z")
+        with_z = (matrix[-1] | 0x20) == ord("z")
         if with_z.all():
             return [(slice(None), 1)]
         return [(with_z, 1), (~with_z, 6)]
@@ -188,17 +194,17 @@ class TimeReader:
         return numbers, literals
 
     def _read_matrix(self, matrix: Bytes, zone_width: int) -> tuple[Ints, Bools]:
-        layout = self._layout(matrix.shape[1] - zone_width)
+        layout = self._layout(len(matrix) - zone_width)
         if layout is None:
-            return np.zeros(len(matrix), np.int64), np.ones(len(matrix), np.bool_)
+            return np.zeros(matrix.shape[1], np.int64), np.ones(matrix.shape[1], np.bool_)
         numbers, literals = layout
-        bad = np.zeros(len(matrix), np.bool_)
+        bad = np.zeros(matrix.shape[1], np.bool_)
         for at, wanted in literals:
-            found = matrix[:, at]
+            found = matrix[at]
             if wanted == ord("T") and self._has_suffix:
                 found = found & 0xDF
             bad |= found != wanted
-        part = {name: _number(matrix[:, where], bad) for name, where in numbers.items()}
+        part = {name: _number(matrix[where], bad) for name, where in numbers.items()}
         if "f" in part:
             part["f"] *= 10 ** (6 - (numbers["f"].stop - numbers["f"].start))
         return self._moments(part, bad, matrix, zone_width)
@@ -206,13 +212,13 @@ class TimeReader:
     def _moments(
         self, part: dict[str, Ints], bad: Bools, matrix: Bytes, zone_width: int
     ) -> tuple[Ints, Bools]:
-        year, month, day = part["Y"], part["m"], part["d"]
+        year, month, day = part["Y"], part["m"], part["d"]  # 32 bits are enough, and half the work
         bad |= (month < 1) | (month > 12) | (day < 1)
         bad |= day > _days_in_month(year, np.clip(month, 1, 12))
         days = days_from_civil(year, month, day)
         if self.is_date:
-            return days, bad | (year < 1)
-        seconds = days * DAY_SECONDS
+            return days.astype(np.int64), bad | (year < 1)
+        seconds = days.astype(np.int64) * DAY_SECONDS
         for name, unit, most in (("H", 3600, 23), ("M", 60, 59), ("S", 1, 59)):
             if name in part:
                 bad |= part[name] > most
@@ -226,11 +232,11 @@ class TimeReader:
         if zone_width == 1:
             return np.zeros(len(seconds), np.int64)
         if zone_width == 6:
-            zone = matrix[:, -6:]
-            bad |= ((zone[:, 0] != ord("+")) & (zone[:, 0] != ord("-"))) | (zone[:, 3] != ord(":"))
-            hours, minutes = _number(zone[:, 1:3], bad), _number(zone[:, 4:6], bad)
+            zone = matrix[-6:]
+            bad |= ((zone[0] != ord("+")) & (zone[0] != ord("-"))) | (zone[3] != ord(":"))
+            hours, minutes = _number(zone[1:3], bad), _number(zone[4:6], bad)
             bad |= (hours > 23) | (minutes > 59)
-            return (hours * 3600 + minutes * 60) * np.where(zone[:, 0] == ord("-"), -1, 1)
+            return (hours * 3600 + minutes * 60) * np.where(zone[0] == ord("-"), -1, 1)
         return self._local_offsets(seconds, bad)
 
     def _local_offsets(self, seconds: Ints, bad: Bools) -> Ints:
@@ -251,11 +257,20 @@ class TimeReader:
         return offset
 
 
+def _columns_of(data: Bytes, starts: Ints, length: int) -> Bytes:
+    """The first byte of every text, then the second, and so on: one row for each place in the text."""
+    if len(starts) and starts[-1] - starts[0] == length * (len(starts) - 1):  # one right after the other
+        matrix = data[starts[0] : starts[-1] + length].reshape(len(starts), length)
+    else:
+        matrix = data[starts[:, None] + np.arange(length)]
+    return np.ascontiguousarray(matrix.T)
+
+
 def _number(digits: Bytes, bad: Bools) -> Ints:
-    """The number that columns of ASCII digits spell; rows with anything else are marked as bad."""
+    """The number that rows of ASCII digits spell; where anything else stands, `bad` is set."""
     values = digits - np.uint8(48)  # anything below `0` wraps around to more than 9
-    bad |= (values > 9).any(axis=1)
-    number = np.zeros(len(values), np.int64)
-    for column in range(values.shape[1]):
-        number = number * 10 + values[:, column]
+    bad |= values.max(axis=0) > 9
+    number = values[0].astype(np.int32)
+    for row in values[1:]:
+        number = number * 10 + row
     return number

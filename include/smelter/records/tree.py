@@ -1,0 +1,108 @@
+"""One record as a tree that keeps repeated keys and the exact text of numbers, or why it is not JSON."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import msgspec
+
+from smelter.records.letters import Problem, Reason
+from smelter.records.scan import Outcome, scan_value
+from smelter.records.source import Limits
+
+SHOWN = 80
+
+
+class Number(str):
+    """The exact text of a JSON number."""
+
+    __slots__ = ()
+
+
+class Members(list[tuple[str, Any]]):
+    """The members of a JSON object in the order of the text, repeated keys and all."""
+
+    __slots__ = ()
+
+
+_read_tree = json.JSONDecoder(object_pairs_hook=Members, parse_float=Number, parse_int=Number).raw_decode
+_encode = msgspec.json.Encoder().encode
+_decode_raw = msgspec.json.Decoder(msgspec.Raw).decode
+
+
+def tree_of(record: bytes, limits: Limits) -> Any:
+    """The record's tree, or a `Problem` if it is not JSON within the limits."""
+    if len(record) > limits.max_record_bytes:
+        return too_large(limits)
+    try:
+        text = record.decode()
+    except UnicodeDecodeError as problem:
+        return _bad_encoding(record, problem.start)
+    if record.count(b"{") + record.count(b"[") > limits.max_depth and _is_too_deep(record, limits.max_depth):
+        found = f"more than {limits.max_depth} levels"
+        return Problem(Reason.RECORD_TOO_LARGE, "max_depth", "", found, f"the record is nested {found} deep")
+    try:
+        _decode_raw(record)  # strict where the reader of trees is not
+        return _read_tree(text.lstrip(" \t\r\n"))[0]
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        return not_json(record, limits)
+
+
+def _is_too_deep(record: bytes, max_depth: int) -> bool:
+    scan = scan_value(record, 0, max_depth)
+    return scan.outcome is Outcome.BROKEN and scan_value(record, 0, len(record)).end > scan.end
+
+
+def _bad_encoding(record: bytes, place: int) -> Problem:
+    found = repr(record[place : place + 8])[2:-1]
+    return Problem(Reason.BAD_ENCODING, "utf8", "", found, f"the record is not UTF-8: byte {place} is {found}")
+
+
+def not_json(record: bytes, limits: Limits) -> Problem:
+    """Why a record is not JSON, with the place."""
+    scan = scan_value(record, 0, limits.max_depth)
+    if scan.outcome is Outcome.WHOLE and not record[scan.end :].strip():
+        found, message = "a lone surrogate", "not JSON: a \\u escape is half of a pair"
+        return Problem(Reason.NOT_JSON, "json", "", found, message)
+    if scan.outcome is Outcome.OPEN:
+        return Problem(Reason.NOT_JSON, "json", "", "the end", "not JSON: the record ends before it is complete")
+    rest = record[scan.end : scan.end + 1000].lstrip(b" \t\r\n")
+    if not rest:
+        return Problem(Reason.NOT_JSON, "json", "", "nothing", "not JSON: there is nothing")
+    found = shown(rest[:40].decode("utf-8", "replace"))
+    return Problem(Reason.NOT_JSON, "json", "", found, f"not JSON: at byte {scan.end} found {found}")
+
+
+def too_large(limits: Limits) -> Problem:
+    """The problem of a record that is too long."""
+    limit = f"{limits.max_record_bytes:,} bytes"
+    message = f"the record is longer than {limit}; only its beginning is kept here"
+    return Problem(Reason.RECORD_TOO_LARGE, "max_record_bytes", "", f"more than {limit}", message)
+
+
+def shown(value: Any) -> str:
+    """What was found, short enough for a line."""
+    if isinstance(value, Number):
+        return clipped(value)
+    if isinstance(value, str):
+        return _encode(clipped(value)).decode()
+    if isinstance(value, Members):
+        return f"an object with {len(value)} fields"
+    if isinstance(value, list):
+        return f"an array of {len(value)}"
+    return "null" if value is None else "true" if value else "false"
+
+
+def clipped(text: str) -> str:
+    """The text, or its beginning if it is long."""
+    return text if len(text) <= SHOWN else text[: SHOWN - 1] + "…"
+
+
+def kind_of(value: Any) -> str:
+    """What JSON calls a value of this kind."""
+    if isinstance(value, Number):
+        return "a number"
+    if isinstance(value, Members):
+        return "an object"
+    return {str: "a string", bool: "a boolean", list: "an array"}.get(type(value), "null")
