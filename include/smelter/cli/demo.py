@@ -1,7 +1,123 @@
+"""`smelt demo`: the whole job on a small, hostile sample, one line per step."""
+
 from __future__ import annotations
+
+import sys
+import time
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import typer
 
+from smelter.cli.session import Session, print_table, session_of
+from smelter.contracts import Contract
+from smelter.errors import Refused
+
+if TYPE_CHECKING:
+    from smelter.producer import Produced
+
+DATASET = "events"
+EVENTS = 5_000
+EVENTS_PER_FILE = 100
+FAULT_RATE = 0.02
+SEED = 7
+
+
+@dataclass(frozen=True)
+class Checked:
+    """What the judge said about the sample; `records` = `accepted` + all of `by_reason`."""
+
+    records: int
+    accepted: int
+    by_reason: dict[str, int]
+
 
 def register(app: typer.Typer) -> None:
-    del app
+    """Add the command to the menu."""
+    app.command("demo")(demo)
+
+
+def demo(context: typer.Context) -> None:
+    """Run the whole job on a small, hostile sample in the lake, and print what it did; a second run changes nothing."""
+    from smelter.lake.layout import ensure_layout
+
+    session = session_of(context)
+    contract = session.contract(DATASET)
+
+    started = time.monotonic()
+    ensure_layout(session.settings.lake)
+    _done(f"lake {session.settings.lake}", started)
+
+    started = time.monotonic()
+    produced = _produce(contract, session.landing(contract))
+    _done(
+        f"produced {produced.records:,} records in {len(produced.files)} files, every fault at {FAULT_RATE:.0%}",
+        started,
+    )
+
+    if produced.interrupted:
+        raise KeyboardInterrupt
+
+    started = time.monotonic()
+    checked = _check(session, contract, produced.files)
+    _done(f"checked {checked.records:,} records: {checked.accepted:,} accepted", started)
+    _summarize(produced, checked, session.landing(contract))
+    _print_next(session, session.landing(contract))
+
+
+def _produce(contract: Contract, landing: Path) -> Produced:
+    from smelter.producer import Faults, Plan, produce
+
+    faults = Faults(**{fault.name: FAULT_RATE for fault in fields(Faults)})
+    plan = Plan(count=EVENTS, to=landing, seed=SEED, records_per_file=EVENTS_PER_FILE, faults=faults)
+    return produce(contract, plan)
+
+
+def _check(session: Session, contract: Contract, files: Sequence[Path]) -> Checked:
+    """Judge the files as the stream will."""
+    from smelter.records import Judge, Limits, Source
+
+    settings = session.settings
+    limits = Limits(**{limit.name: getattr(settings, limit.name) for limit in fields(Limits)})
+    judge = Judge(contract, limits)
+    records = accepted = 0
+    by_reason: Counter[str] = Counter()
+    for file in files:
+        judgement = judge.judge(Source.of_file(file))
+        by_reason.update(str(letter.reason) for part in judgement for letter in part.letters)
+        records += judgement.receipt.records
+        accepted += judgement.receipt.accepted
+    return Checked(records, accepted, dict(sorted(by_reason.items())))
+
+
+def _summarize(produced: Produced, checked: Checked, landing: Path) -> None:
+    """Planned beside found; a difference is a failure."""
+    found = {"accepted": checked.accepted, **checked.by_reason}
+    planned = {"accepted": produced.good, **produced.by_reason}
+    verdicts = sorted(found.keys() | planned.keys())
+    rows = [(name, f"{planned.get(name, 0):,}", f"{found.get(name, 0):,}") for name in verdicts]
+    print_table(("verdict", "planned", "found"), rows, right=("planned", "found"))
+    if found != planned:
+        raise Refused(
+            "the judge and the producer disagree about the sample",
+            where=str(landing),
+            data="only landing files were written",
+            next_step=f"smelt check {landing} --dataset {DATASET} --letters 20",
+        )
+    print("Every record is in exactly one place: accepted, or a dead letter with its reason.")
+
+
+def _print_next(session: Session, landing: Path) -> None:
+    smelt = sys.argv[0] if Path(sys.argv[0]).name == "smelt" else "smelt"  # so that the lines can be pasted
+    on_lake = f" --lake {session.lake}" if session.lake else ""
+    print("Next:")
+    print(f"  {smelt} check {landing} --dataset {DATASET} --letters 5")
+    print(f"  {smelt} produce {DATASET} --count 1000{on_lake}")
+    print(f"  {smelt} doctor{on_lake}")
+
+
+def _done(what: str, started: float) -> None:
+    print(f"✓ {what}  {time.monotonic() - started:.1f} s", flush=True)

@@ -1,7 +1,64 @@
+"""`smelt lake`: care for the lake as a whole."""
+
 from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from smelter.cli.session import session_of
+from smelter.errors import Refused
+
+if TYPE_CHECKING:
+    from smelter.lake.drop import Part
+
 
 def register(app: typer.Typer) -> None:
-    del app
+    """Add the commands to the menu."""
+    group = typer.Typer(help="Care for the lake as a whole.", no_args_is_help=True)
+    group.command("drop")(drop)
+    app.add_typer(group, name="lake")
+
+
+def drop(
+    context: typer.Context,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+) -> None:
+    """Remove tables, catalog, checkpoints and receipts; asks first, and never touches landing files or settings."""
+    from smelter.lake import drop as dropping
+
+    lake = session_of(context).settings.lake
+    parts = dropping.plan_drop(lake)
+    if not parts:
+        print(f"there is nothing to drop in {lake}")
+        return
+    _show(lake, parts)
+    if not yes:
+        _ask(lake)
+    dropping.drop(parts)
+    print(f"dropped: {len(parts)} parts of {lake}; landing files are kept, so everything can be ingested again")
+
+
+def _show(lake: Path, parts: list[Part]) -> None:
+    print(f"from the lake {lake} this removes:")
+    for part in parts:
+        size = "a link; its target is kept" if part.is_link else _readable(part.bytes)
+        print(f"  {part.path.name:<20}{size}")
+
+
+def _ask(lake: Path) -> None:
+    if not sys.stdin.isatty():
+        raise Refused("dropping a lake needs a yes", data="nothing was removed", next_step="smelt lake drop --yes")
+    answer = input(f"type the lake's name, {lake.name}, to remove them: ")
+    if answer.strip() != lake.name:
+        raise Refused("that is not the lake's name", data="nothing was removed")
+
+
+def _readable(size: float) -> str:
+    for unit in ("bytes", "KiB", "MiB", "GiB"):
+        if size < 1024:
+            return f"{size:,.0f} {unit}" if unit == "bytes" else f"{size:,.1f} {unit}"
+        size /= 1024
+    return f"{size:,.1f} TiB"

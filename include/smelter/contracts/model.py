@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 import re
 from functools import cached_property
 from pathlib import PurePosixPath
@@ -71,6 +70,12 @@ def _a_pattern(text: str) -> str:
     return text
 
 
+def _a_source_name(text: str) -> str:
+    if not text or re.search(r'["\\\x00-\x1f]', text):
+        raise ValueError(f"{text!r} cannot be a source's name: quotes, backslashes and control characters are not read")
+    return text
+
+
 def _a_landing_path(text: str) -> str:
     path = PurePosixPath(text)
     if not text.strip() or "\x00" in text or ".." in path.parts or re.match(r"[a-z0-9]+:", text):
@@ -95,6 +100,7 @@ Size = Annotated[str, AfterValidator(_a_size)]
 Zone = Annotated[str, AfterValidator(_a_zone)]
 Format = Annotated[str, AfterValidator(_a_format)]
 Pattern = Annotated[str, AfterValidator(_a_pattern)]
+SourceName = Annotated[str, AfterValidator(_a_source_name)]
 LandingPath = Annotated[str, AfterValidator(_a_landing_path)]
 Transform = Annotated[str, AfterValidator(_a_transform)]
 Value = str | int | float | bool
@@ -111,7 +117,7 @@ class FieldRules(_Part):
                                        "binary, array<T>, map<string,T>, struct<name: T not null, …>")
     required: bool = Field(default=False, description="Missing or null makes the record a dead letter.")
     about: str = Field(default="", description="What it means; becomes the column's comment.")
-    from_: str | None = Field(default=None, alias="from", min_length=1, description="Its name in the source.")
+    from_: SourceName | None = Field(default=None, alias="from", description="Its name in the source.")
     was: Name | None = Field(default=None, description="Its name in the contract before this one: a rename.")
     one_of: tuple[Value, ...] | None = Field(default=None, min_length=1, description="The values it may have.")
     min: Value | None = Field(default=None, description="The smallest value, of numbers and times.")
@@ -235,7 +241,3 @@ def _refuse_unknown_columns(contract: Contract) -> None:
         if match[1] and column not in times and column not in ("_ingested_at", "_arrived_at"):
             raise ValueError(f"bronze: {match[1]}(…) needs a timestamp or a date, and `{column}` is none")
 
-
-def local_time(moment: datetime.datetime) -> str:
-    """The text of a moment in UTC, as messages show it."""
-    return moment.astimezone(datetime.UTC).isoformat().replace("+00:00", "Z")

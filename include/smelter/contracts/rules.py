@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import datetime
 import decimal
+import re
 from typing import TYPE_CHECKING, Any
 
-from smelter.contracts.times import moment_of
+from smelter.contracts.times import TimeFormat, moment_of
 from smelter.contracts.types import Array, Decimal, Map, Scalar, Type
 
 if TYPE_CHECKING:
@@ -45,9 +46,9 @@ def check_rules(field: FieldRules) -> None:
     for rule in ("min", "max"):
         if getattr(field, rule) is not None:
             rule_value(field.kind, getattr(field, rule), rule)
-    for value in field.one_of or ():
-        rule_value(field.kind, value, "one_of")
     _check_order(field)
+    for value in field.one_of or ():
+        _check_listed(field, value)
     _check_times(field)
 
 
@@ -81,6 +82,20 @@ def _as_type(kind: Type, value: Any) -> Any:
     raise ValueError
 
 
+def _check_listed(field: FieldRules, value: Any) -> None:
+    """Refuse a listed value that another rule of the same field would refuse."""
+    typed = rule_value(field.kind, value, "one_of")
+    if field.min is not None and typed < rule_value(field.kind, field.min, "min"):
+        raise ValueError(f"`one_of: {value}` is less than `min: {field.min}`")
+    if field.max is not None and typed > rule_value(field.kind, field.max, "max"):
+        raise ValueError(f"`one_of: {value}` is more than `max: {field.max}`")
+    if isinstance(typed, str):
+        if not (field.min_length or 0) <= len(typed) <= (field.max_length if field.max_length is not None else len(typed)):
+            raise ValueError(f"`one_of: {value}` breaks the field's own min_length or max_length")
+        if field.pattern is not None and re.fullmatch(field.pattern, typed) is None:
+            raise ValueError(f"`one_of: {value}` does not match the field's own pattern")
+
+
 def _check_order(field: FieldRules) -> None:
     if field.min is not None and field.max is not None:
         low, high = rule_value(field.kind, field.min, "min"), rule_value(field.kind, field.max, "max")
@@ -91,8 +106,6 @@ def _check_order(field: FieldRules) -> None:
 
 
 def _check_times(field: FieldRules) -> None:
-    from smelter.contracts.times import TimeFormat
-
     if field.format is None:
         return
     has_time = TimeFormat.parse(field.format).has_time

@@ -3,6 +3,7 @@
 from smelter.records.judge import Judge, Judged, Judgement, Receipt
 from smelter.records.letters import LETTER_SCHEMA, DeadLetter, Problem, Reason, letter_id, letters_to_arrow
 from smelter.records.source import Limits, Source
+from smelter.records.survey import Survey, files_under, survey
 
 __all__ = [
     "LETTER_SCHEMA",
@@ -15,6 +16,9 @@ __all__ = [
     "Reason",
     "Receipt",
     "Source",
+    "Survey",
+    "files_under",
     "letter_id",
     "letters_to_arrow",
+    "survey",
 ]

@@ -44,6 +44,7 @@ class Source:
     @classmethod
     def of_file(cls, path: Path) -> Source:
         """A local file; it arrived when it was last modified."""
+        path = path.absolute()
         stat = path.stat()
         arrived = datetime.fromtimestamp(stat.st_mtime_ns // 1_000_000_000, UTC)
         arrived = arrived.replace(microsecond=stat.st_mtime_ns // 1000 % 1_000_000)

@@ -1,0 +1,47 @@
+# Smelter's front door. Bare `make` prints this menu.
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+unexport PYTHONDONTWRITEBYTECODE  # without bytecode every start is slow
+
+SMELT := .venv/bin/smelt
+# The shim of a version manager may exist without a Python behind it, hence asking and not only looking.
+FIND_PYTHON = python=python3.11; $$python -c '' 2>/dev/null || python=python3; \
+	command -v $$python >/dev/null || { echo "Python 3.11 is needed, but there is no python3 on PATH: install python3.11" >&2; exit 3; }
+UV_VERSION := 0.13.7
+
+.PHONY: help setup demo test lint bench lock clean
+
+help: ## Print this menu
+	@echo "Smelter: every record that arrives is in exactly one place, bronze or dead letters."
+	@echo
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)$$/  make \1	\2/p' Makefile | expand -t 16
+
+setup: ## Make .venv and .jars, verified (quick when they are there)
+	@$(FIND_PYTHON); $$python include/install.py
+
+demo: setup ## Run the whole job on the embedded lake and print what it did
+	@$(SMELT) demo
+
+test: setup ## Check style, imports and types, then test every room (ROOM=name for one)
+	@.venv/bin/python tests/run_rooms.py $(ROOM)
+
+lint: setup ## Check style, imports and types only
+	@.venv/bin/python tests/run_rooms.py --lint
+
+bench: setup ## Measure the judge against DuckDB and json.loads
+	@$(SMELT) bench judge
+
+lock: ## Write requirements.txt anew from requirements.in (UPGRADE=1 for newer versions)
+	@mkdir -p build
+	@$(FIND_PYTHON); $$python -m venv build/lock
+	@build/lock/bin/pip install --quiet uv==$(UV_VERSION)
+	@env -u PIP_FIND_LINKS -u UV_FIND_LINKS build/lock/bin/uv pip compile requirements.in --quiet \
+		--generate-hashes --python-version 3.11 --no-emit-index-url --no-emit-find-links --no-annotate \
+		--custom-compile-command "make lock" $(if $(UPGRADE),--upgrade) --output-file requirements.txt
+	@rm -rf build/lock
+	@echo "requirements.txt is written; make setup installs it"
+
+clean: ## Remove .venv, .jars, build and caches; never your data
+	@rm -rf .venv .jars build .mypy_cache .ruff_cache .import_linter_cache .hypothesis include/smelter.egg-info
+	@find dags jobs include tests -name __pycache__ -type d -prune -exec rm -rf {} +
+	@echo "Removed .venv, .jars, build and caches. Landing files and tables are untouched (smelt lake drop removes tables)."

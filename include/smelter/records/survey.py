@@ -1,0 +1,78 @@
+"""How many records do sources hold, how many are good, and why are the others not?"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from smelter.records.cut import Cutter
+from smelter.records.judge import Judge
+from smelter.records.letters import DeadLetter
+from smelter.records.pieces import Whole
+from smelter.records.source import Limits, Reading, Source
+
+_UNFINISHED_BEGINNINGS = (".", "_")
+_UNFINISHED_ENDINGS = (".tmp", ".part")
+
+
+@dataclass
+class Survey:
+    """Totals over sources; `records = accepted + dead`."""
+
+    files: int = 0
+    records: int = 0
+    accepted: int = 0
+    dead: int = 0
+    bytes: int = 0
+    by_reason: Counter[str] = field(default_factory=Counter)
+
+
+def survey(
+    judge: Judge,
+    sources: Iterable[Source],
+    on_letter: Callable[[DeadLetter], None],
+    on_progress: Callable[[Survey], None] = lambda _: None,
+) -> Survey:
+    """Judge every source and keep only the totals; letters are handed on as they come."""
+    total = Survey()
+    for source in sources:
+        judgement = judge.judge(source)
+        for part in judgement:
+            total.accepted += part.rows.num_rows
+            total.dead += len(part.letters)
+            total.records = total.accepted + total.dead
+            for letter in part.letters:
+                total.by_reason[letter.reason.value] += 1
+                on_letter(letter)
+            on_progress(total)
+        total.files += 1
+        total.bytes += judgement.receipt.bytes
+    return total
+
+
+def whole_texts(source: Source, limits: Limits) -> Iterator[bytes]:
+    """The text of every well-formed record of a source, judged by nothing else."""
+    chunks = iter(Reading(source, limits))
+    for piece in Cutter(chunks, lambda _window, _is_array: None, limits.max_record_bytes, limits.max_depth):
+        if isinstance(piece, Whole):
+            yield from piece.texts
+
+
+def is_finished(name: str) -> bool:
+    """Is this the name of a whole file, and not of one that somebody is still writing?"""
+    return not name.startswith(_UNFINISHED_BEGINNINGS) and not name.endswith(_UNFINISHED_ENDINGS)
+
+
+def files_under(path: Path) -> Iterator[Path]:
+    """The file itself, or every finished file of a folder and its subfolders, in the order of their names."""
+    if not path.is_dir():
+        yield path
+        return
+    for folder, subfolders, names in os.walk(path):
+        subfolders[:] = sorted(name for name in subfolders if is_finished(name))
+        for name in sorted(names):
+            if is_finished(name):
+                yield Path(folder, name)
