@@ -1,7 +1,66 @@
+"""`smelt bench`: measurements beside the alternatives, as ratios from one run."""
+
 from __future__ import annotations
+
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from smelter.cli.session import print_json, print_table, session_of
+
+if TYPE_CHECKING:
+    from smelter.bench.judge import JudgeBench
+
+benches = typer.Typer(name="bench", help="Measure, beside the alternatives, in one run.", no_args_is_help=True)
+
 
 def register(app: typer.Typer) -> None:
-    del app
+    """Add the commands to the menu."""
+    app.add_typer(benches)
+
+
+@benches.callback()
+def _group() -> None:
+    """Keeps `judge` a word of its own while it is the only bench."""
+
+
+@benches.command("judge")
+def judge(
+    context: typer.Context,
+    events: Annotated[int, typer.Option(min=10_000, help="How many events.")] = 1_000_000,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs.")] = False,
+) -> None:
+    """Bytes to Arrow, everything checked, beside DuckDB's read_json and json.loads. Takes about three minutes."""
+    from smelter.bench.judge import bench_judge
+
+    contract_file = session_of(context).settings.contracts / "events.yaml"
+    with tempfile.TemporaryDirectory(prefix="smelter-bench-") as scratch:
+        found = bench_judge(contract_file, Path(scratch), events, lambda line: print(line, file=sys.stderr, flush=True))
+    if as_json:
+        print_json(found.as_json())
+    else:
+        _print(found)
+
+
+def _print(found: JudgeBench) -> None:
+    print(", ".join(f"{name} {value}" for name, value in found.machine.items()))
+    rows = [
+        (
+            row.files,
+            row.contender,
+            f"{row.records:,}",
+            f"{row.cpu_seconds:.2f}",
+            f"{row.microseconds_per_record:.2f}",
+            f"{row.peak_mb:.0f}",
+            " ".join(f"{seconds:.2f}" for seconds in row.rounds),
+        )
+        for row in found.rows
+    ]
+    columns = ("files", "contender", "records", "CPU-s", "µs each", "peak MB", "rounds, CPU-s")
+    print_table(columns, rows, right=columns[2:6])
+    print_table(
+        ("ratio of CPU per record", "×"), [(name, f"{x:.2f}") for name, x in found.ratios.items()], right=("×",)
+    )

@@ -29,7 +29,7 @@ def register(app: typer.Typer) -> None:
 
 def check(
     context: typer.Context,
-    paths: Annotated[list[str], typer.Argument(metavar="PATH…", help="Files, folders, or - for standard input.")],
+    paths: Annotated[list[str], typer.Argument(metavar="PATH", help="Files, folders, or - for standard input.")],
     dataset: Annotated[str, typer.Option("--dataset", "-d", metavar="DATASET", help="The contract to judge by.")],
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON; it holds every letter.")] = False,
     letters: Annotated[
@@ -55,7 +55,7 @@ def _sources(paths: list[str]) -> Iterator[Source]:
             raise Unreachable(f"there is no file or folder {path}", data="nothing was judged")
     for path in paths:
         if path == "-":
-            yield Source("-", sys.maxsize, datetime.now(UTC), lambda: open(0, "rb", buffering=0, closefd=False))  # noqa: PTH123, SIM115
+            yield Source("-", sys.maxsize, datetime.now(UTC), lambda: open(0, "rb", buffering=0, closefd=False))  # noqa: SIM115
         else:
             yield from (Source.of_file(file) for file in files_under(Path(path)))
 
@@ -92,9 +92,7 @@ def letter_as_json(letter: DeadLetter) -> dict[str, Any]:
         "source": letter.source,
         "position": letter.position,
         "reason": letter.reason.value,
-        "errors": [
-            {"rule": e.rule, "field": e.field, "found": e.found, "message": e.message} for e in letter.errors
-        ],
+        "errors": [{"rule": e.rule, "field": e.field, "found": e.found, "message": e.message} for e in letter.errors],
         "raw": letter.raw,
     }
     if letter.raw_bytes is not None:
@@ -106,7 +104,9 @@ def _check_for_people(judge: Judge, sources: Iterator[Source], most: int) -> Sur
     from smelter.records import survey
 
     examples: list[DeadLetter] = []
-    found = survey(judge, sources, lambda letter: examples.append(letter) if len(examples) < most else None, _progress())
+    found = survey(
+        judge, sources, lambda letter: examples.append(letter) if len(examples) < most else None, _progress()
+    )
     print(
         f"{found.files:,} files, {found.records:,} records: "
         f"{found.accepted:,} good, {found.dead:,} dead under {judge.contract.label}"

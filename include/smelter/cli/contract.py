@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import json
+import math
+import os
+import shlex
 import sys
 from dataclasses import asdict
-from decimal import Decimal
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from smelter.cli.session import Session, print_json, print_table, session_of
-from smelter.contracts import ContractInvalid, dataset_names, load_contract, parse_contract
+from smelter.contracts import Contract, ContractInvalid, dataset_names, load_contract, parse_contract, read_contract
+from smelter.contracts.faults import printable
 from smelter.contracts.names import dataset_problem
 from smelter.errors import Refused, Unreachable, WrongUsage
+from smelter.settings import PROJECT
 
 contracts = typer.Typer(
     name="contract", help="What is this data? Check contracts, compare two, or draft one.", no_args_is_help=True
@@ -39,13 +43,23 @@ def check(
     folder = session_of(context).settings.contracts
     chosen = files or [folder / f"{name}.yaml" for name in dataset_names(folder)]
     if not chosen:
-        raise Unreachable("there is no contract", where=str(folder), next_step="smelt contract new DATASET --from SAMPLE")
-    results = [_checked(path) for path in chosen]
+        raise Unreachable(
+            "there is no contract", where=str(folder), next_step="smelt contract new DATASET --from SAMPLE"
+        )
+    results, missing = [], None
+    for path in chosen:
+        try:
+            results.append(_checked(path))
+        except Unreachable as problem:  # the other files are still worth a look
+            missing = missing or problem
+            results.append(_result(path, faults=[{"line": None, "message": problem.what}]))
     if as_json:
         print_json(results)
     else:
         for result in results:
             _print_result(result)
+    if missing is not None:
+        raise missing
     raise typer.Exit(0 if all(result["ok"] for result in results) else 1)
 
 
@@ -53,16 +67,26 @@ def _checked(path: Path) -> dict[str, Any]:
     try:
         contract = load_contract(path)
     except ContractInvalid as problem:
-        faults = [{"line": fault.line, "message": fault.message} for fault in problem.faults]
-        return {"file": str(path), "ok": False, "contract": None, "faults": faults}
-    return {"file": str(path), "ok": True, "contract": contract.label, "fields": len(contract.fields), "faults": []}
+        return _result(path, faults=[{"line": fault.line, "message": fault.message} for fault in problem.faults])
+    return _result(path, contract)
+
+
+def _result(path: Path, contract: Contract | None = None, faults: list[dict[str, Any]] | None = None) -> dict[str, Any]:
+    return {
+        "file": printable(str(path)),
+        "ok": contract is not None,
+        "contract": contract.label if contract else None,
+        "fields": len(contract.fields) if contract else None,
+        "faults": faults or [],
+    }
 
 
 def _print_result(result: dict[str, Any]) -> None:
     if result["ok"]:
         print(f"ok      {result['contract']}, {result['fields']} fields  {result['file']}")
     for fault in result["faults"]:
-        print(f"failed  {result['file']}:{fault['line']}: {fault['message']}")
+        place = f"{result['file']}:{fault['line']}" if fault["line"] else result["file"]
+        print(f"failed  {place}: {fault['message']}")
 
 
 @contracts.command("schema")
@@ -82,7 +106,7 @@ def diff(
     """Say for each change from OLD to NEW whether it is safe, and why. Exit 1 if any is refused."""
     from smelter.contracts.diff import compare
 
-    changes = compare(_loaded(old), _loaded(new))
+    changes = compare(read_contract(old), read_contract(new))
     if as_json:
         print_json([asdict(change) for change in changes])
     elif not changes:
@@ -94,16 +118,6 @@ def diff(
         ]
         print_table(("verdict", "where", "change", "why"), rows)
     raise typer.Exit(0 if all(change.is_safe for change in changes) else 1)
-
-
-def _loaded(path: Path) -> Any:
-    """A contract file under any name: two versions of one dataset cannot both be called by it."""
-    try:
-        return parse_contract(path.read_text("utf-8-sig"), str(path))
-    except FileNotFoundError:
-        raise Unreachable(f"there is no contract {path}") from None
-    except UnicodeDecodeError:
-        raise Refused("the file is not UTF-8", where=str(path)) from None
 
 
 @contracts.command("new")
@@ -122,18 +136,26 @@ def new(
     problem = dataset_problem(dataset)
     if problem:
         raise WrongUsage(problem)
+    path = Path(output) if output else session.settings.contracts / f"{dataset}.yaml"
     records = _sample_records(session, sample)
-    text = draft_contract(dataset, records)
+    text = draft_contract(dataset, records, _schema_seen_from(path))
     parse_contract(text, f"{dataset}.yaml")  # a draft that does not load would be worse than none
     if output == "-":
         sys.stdout.write(text)
         return
-    path = Path(output) if output else session.settings.contracts / f"{dataset}.yaml"
     _write_new(path, text)
-    doubts = text.count("# ?")
-    print(f"drafted {path} from {len(records):,} records; {doubts} places are marked `# ?`")
-    print(f"next: look at them, then: smelt contract check {path}")
-    print(f"      smelt check {sample} --dataset {dataset}")
+    shown = printable(shlex.quote(str(path)))
+    print(f"drafted {shown} from {len(records):,} records; {text.count('# ?') - 1} lines are marked `# ?`")
+    print(f"next: look at them, then: smelt contract check {shown}")
+    if path.parent.absolute() == session.settings.contracts:
+        print(f"      smelt check {printable(shlex.quote(str(sample)))} --dataset {dataset}")
+
+
+def _schema_seen_from(path: Path) -> str:
+    """Where an editor finds the schema: a relative path inside the project, so that a clone keeps it."""
+    schema = PROJECT / "include" / "smelter" / "contracts" / "contract.schema.json"
+    folder = path.parent.absolute()
+    return os.path.relpath(schema, folder) if folder.is_relative_to(PROJECT) else str(schema)
 
 
 def _sample_records(session: Session, sample: Path) -> list[dict[str, Any]]:
@@ -142,14 +164,12 @@ def _sample_records(session: Session, sample: Path) -> list[dict[str, Any]]:
     from smelter.records.survey import whole_texts
 
     if not sample.is_file():
-        raise Unreachable(f"there is no file {sample}", data="nothing was written")
+        what = f"{sample} is a folder; name one file of it" if sample.is_dir() else f"there is no file {sample}"
+        raise Unreachable(what, data="nothing was written")
     found: list[dict[str, Any]] = []
     for text in whole_texts(Source.of_file(sample), limits_of(session.settings)):
-        try:
-            record = json.loads(text, parse_float=Decimal)
-        except (ValueError, RecursionError):
-            continue
-        if isinstance(record, dict):
+        record = _object_of(text)
+        if record is not None:
             found.append(record)
         if len(found) == _MOST_SAMPLES:
             break
@@ -158,11 +178,31 @@ def _sample_records(session: Session, sample: Path) -> list[dict[str, Any]]:
     return found
 
 
-def _write_new(path: Path, text: str) -> None:
+def _object_of(text: bytes) -> dict[str, Any] | None:
+    """The record as the judge would see it, or None if it would not take it as an object."""
     try:
-        with path.open("x", encoding="utf-8") as file:
-            file.write(text)
+        record = json.loads(text, parse_int=lambda digits: int(digits) if len(digits) < 400 else math.inf)
+        if b"\\u" in text:
+            json.dumps(record, ensure_ascii=False).encode()  # half of a surrogate pair is not a character
+    except (ValueError, RecursionError):
+        return None
+    return record if isinstance(record, dict) else None
+
+
+def _write_new(path: Path, text: str) -> None:
+    """A new file, whole or not at all; what is there already is never touched."""
+    if not path.parent.is_dir():
+        next_step = f"mkdir -p {shlex.quote(str(path.parent))}"
+        raise Unreachable(f"there is no folder {path.parent}", data="nothing was written", next_step=next_step)
+    try:
+        file = path.open("x", encoding="utf-8")
     except FileExistsError:
         raise Refused(
             f"{path} exists already", data="nothing was written", next_step="take another name, or -o FILE"
         ) from None
+    try:
+        with file:
+            file.write(text)
+    except OSError:
+        path.unlink(missing_ok=True)
+        raise

@@ -4,35 +4,27 @@ from __future__ import annotations
 
 import sys
 import time
-from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
 
+from smelter.cli.limits import judge_of
 from smelter.cli.session import Session, print_table, session_of
 from smelter.contracts import Contract
 from smelter.errors import Refused
 
 if TYPE_CHECKING:
     from smelter.producer import Produced
+    from smelter.records import Survey
 
 DATASET = "events"
 EVENTS = 5_000
 EVENTS_PER_FILE = 100
 FAULT_RATE = 0.02
 SEED = 7
-
-
-@dataclass(frozen=True)
-class Checked:
-    """What the judge said about the sample; `records` = `accepted` + all of `by_reason`."""
-
-    records: int
-    accepted: int
-    by_reason: dict[str, int]
 
 
 def register(app: typer.Typer) -> None:
@@ -76,24 +68,15 @@ def _produce(contract: Contract, landing: Path) -> Produced:
     return produce(contract, plan)
 
 
-def _check(session: Session, contract: Contract, files: Sequence[Path]) -> Checked:
+def _check(session: Session, contract: Contract, files: Sequence[Path]) -> Survey:
     """Judge the files as the stream will."""
-    from smelter.records import Judge, Limits, Source
+    from smelter.records import Source, survey
 
-    settings = session.settings
-    limits = Limits(**{limit.name: getattr(settings, limit.name) for limit in fields(Limits)})
-    judge = Judge(contract, limits)
-    records = accepted = 0
-    by_reason: Counter[str] = Counter()
-    for file in files:
-        judgement = judge.judge(Source.of_file(file))
-        by_reason.update(str(letter.reason) for part in judgement for letter in part.letters)
-        records += judgement.receipt.records
-        accepted += judgement.receipt.accepted
-    return Checked(records, accepted, dict(sorted(by_reason.items())))
+    judge = judge_of(contract, session.settings)
+    return survey(judge, (Source.of_file(file) for file in files), lambda _letter: None)
 
 
-def _summarize(produced: Produced, checked: Checked, landing: Path) -> None:
+def _summarize(produced: Produced, checked: Survey, landing: Path) -> None:
     """Planned beside found; a difference is a failure."""
     found = {"accepted": checked.accepted, **checked.by_reason}
     planned = {"accepted": produced.good, **produced.by_reason}

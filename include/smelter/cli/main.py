@@ -19,7 +19,8 @@ from smelter.errors import SmelterError, Unreachable
 
 app = typer.Typer(
     name="smelt",
-    help="Smelter: every record that arrives is in exactly one place, bronze or dead letters, and one command proves it.",
+    help="Smelter: every record that arrives is in exactly one place, bronze or dead letters, "
+    "and one command proves it.",
     no_args_is_help=True,
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
@@ -73,8 +74,10 @@ def run(arguments: list[str]) -> int:
     except (typer.Abort, KeyboardInterrupt):
         print("stopped", file=sys.stderr)
         return 130
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except SystemExit as leaving:  # Typer's own word for a reader that went away, as in `smelt check … | head`
+        if not isinstance(leaving.__context__, BrokenPipeError):
+            raise
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return 0
     except Exception as problem:
         return _report(problem, debug)

@@ -45,7 +45,7 @@ class Account:
         """How many quotes the values of each row explain."""
         counts = np.zeros(self.rows, np.int64)
         for rows, per_value in self._per_value:
-            np.add.at(counts, slice(None) if rows is None else rows, per_value())
+            np.add.at(counts, np.arange(self.rows) if rows is None else rows, per_value())
         return counts
 
 

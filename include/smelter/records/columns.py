@@ -6,7 +6,7 @@ Nothing here may accept what `problems` refuses.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import chain
 from operator import attrgetter
 from typing import Any
@@ -100,18 +100,20 @@ class _TextMap(_Map):
         if others - {int, bool}:
             account.suspect(rows, np.flatnonzero([kind not in _SCALARS for kind in kinds]))
         if others:
-            values = [value if isinstance(value, str) else _scalar_text(value) for value in values]
+            values = [
+                value if kind is str or kind is NumberText else _SCALAR_TEXTS.get(kind, _no_text)(value)
+                for kind, value in zip(kinds, values, strict=True)
+            ]
         return pa.array(values, pa.string())
 
 
 _SCALARS = {str, NumberText, int, bool}
+_SCALAR_TEXTS: dict[type, Callable[[Any], str]] = {int: int.__repr__, bool: {True: "true", False: "false"}.__getitem__}
 
 
-def _scalar_text(value: Any) -> str:
-    """The source text of a decoded scalar that is not a string."""
-    if value is True or value is False:
-        return "true" if value else "false"
-    return str(value) if type(value) is int else ""
+def _no_text(_value: Any) -> str:
+    """Stands for what is no scalar; its row is suspect already."""
+    return ""
 
 
 class _Struct(Column):

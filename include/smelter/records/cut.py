@@ -11,8 +11,8 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from smelter.records.documents import cut_document, stands_alone
-from smelter.records.elements import cut_element, is_followed
+from smelter.records.documents import cut_documents, stands_alone
+from smelter.records.elements import cut_elements, is_followed
 from smelter.records.pieces import Broken, CutOff, Decoded, Piece, TooLarge, Whole, whole_records
 from smelter.records.scan import WHITE
 from smelter.records.text import Text
@@ -54,7 +54,7 @@ class Cutter:
             text.take(text.at + 1)
             self._in_array, self._after_comma, self._after_element = True, False, False
             return None
-        return self._window(self._document_ends(), is_array=False) or cut_document(text)
+        return self._window(self._document_ends(), is_array=False) or cut_documents(text)
 
     def _next_element(self) -> Piece | None:
         text = self._text
@@ -67,7 +67,7 @@ class Cutter:
             self._after_comma, self._after_element = True, False
             return Broken(b"") if is_empty else None
         self._after_comma, self._after_element = False, True
-        piece = self._window(self._element_ends(), is_array=True) or cut_element(text)
+        piece = self._window(self._element_ends(), is_array=True) or cut_elements(text)
         rest_is_told = isinstance(piece, CutOff | Broken | TooLarge) and text.final and not text.left
         self._in_array = not rest_is_told
         return piece

@@ -14,14 +14,35 @@ from smelter.records.text import Text
 
 _BLANKS = re.compile(rb"[ \t\r]*+")
 _LINE_GUESS_BYTES = 64 * 1024
+_MOST_LINES = 1000
 
 
-def cut_document(text: Text) -> Piece:
-    """Cut the document that begins here; it does not begin with `[`."""
+def cut_documents(text: Text) -> Piece:
+    """Cut the document that begins here, which is no array, with those after it that are alone on their lines."""
+    lines = _whole_lines(text)
+    return Whole(lines) if lines else _cut_document(text)
+
+
+def _whole_lines(text: Text) -> list[bytes]:
+    """Objects that are alone on their line, up to the first line that is something else."""
+    lines: list[bytes] = []
+    at, width = text.at, min(_LINE_GUESS_BYTES, text.max_bytes)
+    while len(lines) < _MOST_LINES:
+        end = text.data.find(b"\n", at, at + width)
+        line = text.data[at:end].rstrip(WHITE) if end >= 0 else b""
+        if line[:1] != b"{" or not is_whole(line):
+            break
+        lines.append(line)
+        at = end + 1
+    if lines:
+        text.take(at - 1)
+    return lines
+
+
+def _cut_document(text: Text) -> Piece:
     line = _short_line(text)
     if line is not None and is_whole(line):
-        text.take(text.at + len(line))
-        return Whole([line])
+        return Whole([text.take(text.at + len(line))])
     scan = text.scan()
     if scan is None:
         return _pass_over(text)

@@ -14,7 +14,9 @@ from smelter.records.text import Text
 
 LOOK_AHEAD_BYTES = 64 * 1024
 _GUESSES = 4
+_MOST_ELEMENTS = 1000
 _GUESSED_END = re.compile(rb"\}(?=[ \t\r\n]*+(?:,[ \t\r\n]*+\{|\]))")
+_COMMA_AND_OBJECT = re.compile(rb"[ \t\r\n]*+,[ \t\r\n]*+(?=\{)")
 _NEXT_OBJECT = re.compile(rb"[,\n][ \t\r\n]*+(?=\{)")
 _LEVEL = re.compile(rb'"(?:[^"\\\n]|\\[^\n])*+"|[\[\]{},"]')
 _LEVEL_BYTE = re.compile(rb'[\[\]{},"]')
@@ -23,11 +25,31 @@ _AFTER_STRING = (b"", b" ", b"\t", b"\r", b"\n", b",", b":", b"]", b"}")
 _QUOTE, _BACKSLASH = b'"\\'
 
 
-def cut_element(text: Text) -> Piece:
-    """Cut the element that begins here."""
-    end = _guessed_end(text)
-    if end is not None and is_followed(text, end):
-        return Whole([text.take(end)])
+def cut_elements(text: Text) -> Piece:
+    """Cut the element that begins here, with those after it that are as easily told apart."""
+    elements = _whole_elements(text)
+    return Whole(elements) if elements else _cut_element(text)
+
+
+def _whole_elements(text: Text) -> list[bytes]:
+    """Objects with a comma between them, up to the first element that is something else."""
+    elements: list[bytes] = []
+    at = end = text.at
+    while len(elements) < _MOST_ELEMENTS:
+        guessed = _guessed_end(text, at)
+        if guessed is None:
+            break
+        elements.append(text.data[at:guessed])
+        end, comma = guessed, _COMMA_AND_OBJECT.match(text.data, guessed)
+        if comma is None:
+            break
+        at = comma.end()
+    if elements:
+        text.take(end)
+    return elements
+
+
+def _cut_element(text: Text) -> Piece:
     scan = text.scan()
     if scan is None:
         return _pass_over(text)
@@ -48,14 +70,14 @@ def is_followed(text: Text, end: int) -> bool:
             return True
 
 
-def _guessed_end(text: Text) -> int | None:
-    """The end of an object that looks like the end of this element, if the text up to there is whole."""
-    search_from, limit = text.at, text.at + min(LOOK_AHEAD_BYTES, text.max_bytes)
+def _guessed_end(text: Text, start: int) -> int | None:
+    """The end of an object that looks like the end of the element at `start`, if the text up to there is whole."""
+    search_from, limit = start, start + min(LOOK_AHEAD_BYTES, text.max_bytes)
     for _ in range(_GUESSES):
         match = _GUESSED_END.search(text.data, search_from, limit)
         if match is None:
             return None
-        if is_whole(text.data[text.at : match.end()]):
+        if is_whole(text.data[start : match.end()]):
             return match.end()
         search_from = match.end()
     return None

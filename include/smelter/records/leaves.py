@@ -133,11 +133,11 @@ class Decimals(Column):
         if type(value) is not NumberText and type(value) is not int:
             return _WRONG
         number = exact_decimal(str(value), self._kind)
-        if number is None or (self._least is not None and number < self._least):
+        if number is None or (self._listed is not None and number not in self._listed):
             return _WRONG
-        if (self._most is not None and number > self._most) or (self._listed is not None and number not in self._listed):
-            return _WRONG
-        return number
+        too_small = self._least is not None and number < self._least
+        too_large = self._most is not None and number > self._most
+        return _WRONG if too_small or too_large else number
 
 
 _WRONG = object()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from enum import StrEnum
+from itertools import accumulate, chain
 
 import msgspec
 import pyarrow as pa
@@ -55,19 +56,14 @@ class DeadLetter(msgspec.Struct, frozen=True):
     raw_bytes: bytes | None = None
 
 
+_ERROR = pa.struct([pa.field(name, pa.string(), nullable=False) for name in ("rule", "field", "found", "message")])
 LETTER_SCHEMA = pa.schema(
     [
         pa.field("_source", pa.string(), nullable=False),
         pa.field("_position", pa.int64(), nullable=False),
         pa.field("_id", pa.string(), nullable=False),
         pa.field("reason", pa.string(), nullable=False),
-        pa.field(
-            "errors",
-            pa.list_(
-                pa.struct([pa.field(name, pa.string(), nullable=False) for name in ("rule", "field", "found", "message")])
-            ),
-            nullable=False,
-        ),
+        pa.field("errors", pa.list_(_ERROR), nullable=False),
         pa.field("raw", pa.string(), nullable=False),
         pa.field("raw_bytes", pa.binary()),
     ]
@@ -88,23 +84,37 @@ def letter_of(source: str, position: int, problems: Sequence[Problem], raw: byte
 
 def letter_id(dataset: str, source: str, position: int) -> str:
     """Sixteen hex digits that name a letter: the same record always has the same id."""
-    identity = "\x00".join((dataset, source, str(position)))
-    return hashlib.blake2b(identity.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+    return _named(_names_of(dataset, source), position)
+
+
+def _names_of(dataset: str, source: str) -> hashlib.blake2b:
+    return hashlib.blake2b(f"{dataset}\x00{source}\x00".encode("utf-8", "surrogatepass"), digest_size=8)
+
+
+def _named(names: hashlib.blake2b, position: int) -> str:
+    names = names.copy()
+    names.update(b"%d" % position)
+    return names.hexdigest()
 
 
 def letters_to_arrow(dataset: str, letters: Sequence[DeadLetter]) -> pa.RecordBatch:
     """Letters as columns, in the order of `LETTER_SCHEMA`."""
-    columns = (
-        [letter.source for letter in letters],
-        [letter.position for letter in letters],
-        [letter_id(dataset, letter.source, letter.position) for letter in letters],
-        [letter.reason.value for letter in letters],
-        [
-            [{"rule": e.rule, "field": e.field, "found": e.found, "message": e.message} for e in letter.errors]
-            for letter in letters
-        ],
-        [letter.raw for letter in letters],
-        [letter.raw_bytes for letter in letters],
-    )
-    arrays = [pa.array(values, field.type) for values, field in zip(columns, LETTER_SCHEMA, strict=True)]
-    return pa.RecordBatch.from_arrays(arrays, schema=LETTER_SCHEMA)
+    names = {source: _names_of(dataset, source) for source in {letter.source for letter in letters}}
+    columns = [
+        pa.array([letter.source for letter in letters], pa.string()),
+        pa.array([letter.position for letter in letters], pa.int64()),
+        pa.array([_named(names[letter.source], letter.position) for letter in letters], pa.string()),
+        pa.array([letter.reason.value for letter in letters], pa.string()),
+        _errors([letter.errors for letter in letters]),
+        pa.array([letter.raw for letter in letters], pa.string()),
+        pa.array([letter.raw_bytes for letter in letters], pa.binary()),
+    ]
+    return pa.RecordBatch.from_arrays(columns, schema=LETTER_SCHEMA)
+
+
+def _errors(per_letter: list[tuple[Problem, ...]]) -> pa.Array:
+    """Lists of structs, column by column: several times faster than from Python dicts."""
+    offsets = [0, *accumulate(map(len, per_letter))]
+    problems = list(chain.from_iterable(per_letter))
+    members = [pa.array([getattr(p, f.name) for p in problems], pa.string()) for f in _ERROR]
+    return pa.ListArray.from_arrays(offsets, pa.StructArray.from_arrays(members, fields=list(_ERROR)))

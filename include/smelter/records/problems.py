@@ -6,8 +6,9 @@ This is the definition of a good record. It is only asked about records that the
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from smelter.contracts import Contract, FieldRules
 from smelter.contracts.types import Array, Map, Scalar, Struct, Type
@@ -15,14 +16,14 @@ from smelter.records.letters import Problem, Reason
 from smelter.records.rules import Rules, describe, rules_of
 from smelter.records.scalars import WRONG, scalar_reader
 from smelter.records.source import Limits
-from smelter.records.tree import Members, clipped, kind_of, shown, tree_of
+from smelter.records.tree import Members, Number, clipped, kind_of, shown, tree_of
 
 _MOST_PROBLEMS = 100
+_SCALARS = {str, Number, bool}
 Found = list[Problem]
 
 
-@dataclass(frozen=True)
-class Where:
+class Where(msgspec.Struct, frozen=True, gc=False):
     """The record being judged: when it arrived, and the problems found so far."""
 
     arrived_at: int
@@ -81,13 +82,22 @@ def _then_rules(inner: Check, rules: Rules) -> Check:
 
 
 def _report_rules(rules: Rules, value: Any, typed: Any, path: str, where: Where) -> None:
+    arrived_at = where.arrived_at
     for rule, is_broken, message in rules:
-        if is_broken(typed, where.arrived_at):
-            text = f"`{path}` {message}: {shown(value)}"
-            where.found.append(Problem(Reason.RULE_BROKEN, rule, path, shown(value), text))
+        if is_broken(typed, arrived_at):
+            found = shown(value)
+            where.found.append(Problem(Reason.RULE_BROKEN, rule, path, found, f"`{path}` {message}: {found}"))
+
+
+def _plain_string(value: Any, path: str, where: Where) -> None:
+    """A string without rules, which is what most fields are."""
+    if type(value) is not str:
+        _wrong_type(value, "string", path, where)
 
 
 def _scalar(kind: Type, rules: FieldRules | None) -> Check:
+    if kind == Scalar("string") and not rules_of(kind, rules):
+        return _plain_string
     read, found_rules, wanted = scalar_reader(kind, rules), rules_of(kind, rules), describe(kind, rules)
 
     def check(value: Any, path: str, where: Where) -> None:
@@ -101,8 +111,9 @@ def _scalar(kind: Type, rules: FieldRules | None) -> Check:
 
 
 def _wrong_type(value: Any, wanted: str, path: str, where: Where) -> None:
-    message = f"`{path}` should be {wanted} and is {kind_of(value)}: {shown(value)}"
-    where.found.append(Problem(Reason.WRONG_TYPE, "type", path, shown(value), message))
+    found = shown(value)
+    message = f"`{path}` should be {wanted} and is {kind_of(value)}: {found}"
+    where.found.append(Problem(Reason.WRONG_TYPE, "type", path, found, message))
     _check_repeated_below(value, path, where)
 
 
@@ -147,9 +158,13 @@ def _text_map(kind: Map) -> Check:
         if not isinstance(value, Members):
             _wrong_type(value, wanted, path, where)
             return
-        _report_repeated(value, path + ".", where)
+        members = dict(value)
+        if len(members) != len(value):
+            _report_repeated(value, path + ".", where)
+        if set(map(type, members.values())) <= _SCALARS and len(members) == len(value):
+            return
         for key, item in value:
-            if item is None or isinstance(item, list):
+            if type(item) not in _SCALARS:
                 _wrong_type(item, "string", f"{path}.{clipped(key)}", where)
 
     return check
@@ -179,7 +194,8 @@ def _members(fields: list[tuple[str, str, Check, bool]], *, forbid_unknown: bool
         for name, column, check_field, required in fields:
             value = members.get(name)
             if value is not None:
-                check_field(value, path + name, where)
+                if type(value) is not str or check_field is not _plain_string:  # most fields: no call at all
+                    check_field(value, path + name, where)
             elif required:
                 _report_missing(path + name, column, name in members, where)
         if not members.keys() <= known:

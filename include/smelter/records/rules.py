@@ -12,6 +12,7 @@ from smelter.contracts.times import seconds_of
 from smelter.contracts.types import Type
 from smelter.records.leaves import latest_moment, moment_number
 from smelter.records.shape import whole_text
+from smelter.records.times import SECOND
 from smelter.records.tree import shown
 
 IsBroken = Callable[[Any, int], bool]  # the value and the moment of arrival
@@ -33,9 +34,7 @@ def _length_rules(rules: FieldRules) -> Rules:
         found.append(("max_length", lambda value, _: len(value) > most, f"is longer than {most}"))
     if rules.pattern is not None:
         pattern = re.compile(whole_text(rules.pattern))
-        found.append(
-            ("pattern", lambda value, _: pattern.search(value) is None, f"does not match {rules.pattern}")
-        )
+        found.append(("pattern", lambda value, _: pattern.search(value) is None, f"does not match {rules.pattern}"))
     return found
 
 
@@ -59,7 +58,10 @@ def _arrival_rules(kind: Type, rules: FieldRules) -> Rules:
         return []
     lead, is_date = seconds_of(rules.not_after_arrival), family(kind) == "date"
     message = f"is more than {rules.not_after_arrival} after the arrival of its file"
-    return [("not_after_arrival", lambda value, at: value > latest_moment(at, lead, is_date=is_date), message)]
+    if not is_date:
+        lead_micros = lead * SECOND
+        return [("not_after_arrival", lambda value, at: value > at + lead_micros, message)]
+    return [("not_after_arrival", lambda value, at: value > latest_moment(at, lead, is_date=True), message)]
 
 
 def _comparable(kind: Type, value: Any) -> Any:

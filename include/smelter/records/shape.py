@@ -28,18 +28,23 @@ class NumberText(str):
     __slots__ = ()
 
 
-def decoder_of(contract: Contract) -> tuple[type[Any], msgspec.json.Decoder[Any], msgspec.json.Decoder[list[Any]]]:
-    """The struct, its decoder for single records or documents in a row, and the one for arrays."""
-    members = [(name, f.kind, f.required, contract.source_names[name], f) for name, f in contract.fields.items()]
+_Member = tuple[Type, bool, str, FieldRules | None]  # type, required, name in the source, rules
+
+
+def decoder_of(contract: Contract) -> tuple[msgspec.json.Decoder[Any], msgspec.json.Decoder[list[Any]]]:
+    """The decoder for single records or documents in a row, and the one for arrays."""
+    members: list[_Member] = [
+        (rules.kind, rules.required, contract.source_names[name], rules) for name, rules in contract.fields.items()
+    ]
     struct = _struct(contract.dataset, members, forbid_unknown=contract.unknown_fields == "dead_letter")
     one = msgspec.json.Decoder(struct, float_hook=NumberText)
     many = msgspec.json.Decoder(list[struct], float_hook=NumberText)  # type: ignore[valid-type]
-    return struct, one, many
+    return one, many
 
 
-def _struct(name: str, members: list[tuple[str, Type, bool, str, FieldRules | None]], *, forbid_unknown: bool) -> Any:
+def _struct(name: str, members: list[_Member], *, forbid_unknown: bool) -> Any:
     fields: list[Any] = []
-    for index, (_, kind, required, source_name, rules) in enumerate(members):
+    for index, (kind, required, source_name, rules) in enumerate(members):
         annotation = _annotation(kind, rules, forbid_unknown)
         if required:
             fields.append((f"f{index}", annotation, msgspec.field(name=source_name)))
@@ -62,7 +67,7 @@ def _annotation(kind: Type, rules: FieldRules | None, forbid_unknown: bool) -> A
             return _with(dict[str, Any], _lengths(rules))
         return _with(dict[str, _annotation(kind.value, None, forbid_unknown)], _lengths(rules))  # type: ignore[misc]
     if isinstance(kind, Struct):
-        members = [(m.name, m.type, m.required, m.name, None) for m in kind.members]
+        members: list[_Member] = [(m.type, m.required, m.name, None) for m in kind.members]
         return _struct("nested", members, forbid_unknown=forbid_unknown)
     if isinstance(kind, Decimal):
         return Any

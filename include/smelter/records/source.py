@@ -156,7 +156,8 @@ def _expand_zstd(data: bytes, read: Callable[[], bytes]) -> Iterator[bytes]:
 
 def _unreadable(problem: Exception) -> Problem:
     said = problem.strerror if isinstance(problem, OSError) and problem.strerror else str(problem)
-    return Problem(Reason.FILE_UNREADABLE, "readable", "", said[:200], f"the file cannot be read to its end: {said[:200]}")
+    message = f"the file cannot be read to its end: {said[:200]}"
+    return Problem(Reason.FILE_UNREADABLE, "readable", "", said[:200], message)
 
 
 def _too_large(cap: int, *, packed: bool) -> Problem:

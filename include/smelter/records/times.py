@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from functools import cached_property
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -27,7 +27,12 @@ DAY_SECONDS = 86_400
 _RFC3339 = tuple(TimeFormat.parse("%Y-%m-%dT%H:%M:%S").parts)
 FIRST_MOMENT = -62_135_596_800 * SECOND  # 0001-01-01T00:00:00Z
 LAST_MOMENT = 253_402_300_800 * SECOND - 1  # 9999-12-31T23:59:59.999999Z
+_EPOCH_ORDINAL = date(1970, 1, 1).toordinal()
+_FIRST_DAY = date(1, 1, 1).toordinal() - _EPOCH_ORDINAL
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
 _LONGEST = 64
+_CLOCK = ("H", "M", "S")
 _BIN_SECONDS = 900  # since 1972 every change of a zone's clock falls on a quarter of an hour
 _BINS_SINCE = 63_072_000  # 1972-01-01
 _UNKNOWN, _MISSING = -(2**31), 2**31 - 1
@@ -46,6 +51,22 @@ def days_from_civil(year: Any, month: Any, day: Any) -> Any:
 def _days_in_month(year: Any, month: Any) -> Any:
     leap = ((year % 4 == 0) & (year % 100 != 0)) | (year % 400 == 0)
     return 30 + ((month + (month > 7)) % 2) - (month == 2) * (2 - leap * 1)
+
+
+def _days(year: int, month: int, day: int) -> int | None:
+    """Days since 1970-01-01, or None if there is no such day. There is a year 0, of which a zone's offset may lead out."""
+    try:
+        return date(year or 400, month, day).toordinal() - _EPOCH_ORDINAL - (0 if year else 146_097)
+    except ValueError:
+        return None
+
+
+def _utc_moment(text: str) -> int | None:
+    """The moment of a text that has the shape of RFC 3339 in UTC: what most times are, read by C."""
+    try:
+        return (datetime.fromisoformat(text) - _EPOCH) // _MICROSECOND
+    except ValueError:
+        return None
 
 
 @dataclass
@@ -80,19 +101,16 @@ class TimeReader:
         match = self._pattern.fullmatch(text) if len(text) <= _LONGEST and text.isascii() else None
         if match is None:
             return None
-        year, month, day = int(match["Y"]), int(match["m"]), int(match["d"])
-        if not (1 <= month <= 12 and 1 <= day <= _days_in_month(year, month)):
-            return None
-        days: int = days_from_civil(year, month, day)
-        if self.is_date:
-            return days if year >= 1 else None
-        groups = self._groups
-        hour = int(match["H"]) if "H" in groups else 0
-        minute = int(match["M"]) if "M" in groups else 0
-        second = int(match["S"]) if "S" in groups else 0
+        if self._has_suffix and not self.zone and text[-1] == "Z" and text[:4] != "0000":
+            return _utc_moment(text)
+        text_of = match.group
+        days = _days(*map(int, text_of("Y", "m", "d")))
+        if days is None or self.is_date:
+            return days if days is None or days >= _FIRST_DAY else None
+        hour, minute, second = map(int, text_of(*_CLOCK)) if self._has_whole_clock else self._short_clock(match)
         if hour > 23 or minute > 59 or second > 59:
             return None
-        fraction = int((match["f"] or "0").ljust(6, "0")) if "f" in groups else 0
+        fraction = int((match["f"] or "0").ljust(6, "0")) if "f" in self._groups else 0
         seconds = days * DAY_SECONDS + hour * 3600 + minute * 60 + second
         offset = self._offset_of(match, seconds)
         if offset is None:
@@ -114,6 +132,14 @@ class TimeReader:
             pieces.append(r"(?:\.(?P<f>[0-9]{1,6}))?")
             pieces.append("" if self.zone else "(?P<zone>[Zz]|[+-][0-9]{2}:[0-9]{2})")
         return re.compile("".join(pieces))
+
+    def _short_clock(self, match: re.Match[str]) -> list[int]:
+        """Hours, minutes and seconds, where the format has only some of them."""
+        return [int(match[name]) if name in self._groups else 0 for name in _CLOCK]
+
+    @cached_property
+    def _has_whole_clock(self) -> bool:
+        return self._groups.issuperset(_CLOCK)
 
     @cached_property
     def _groups(self) -> frozenset[str]:
@@ -209,9 +235,7 @@ class TimeReader:
             part["f"] *= 10 ** (6 - (numbers["f"].stop - numbers["f"].start))
         return self._moments(part, bad, matrix, zone_width)
 
-    def _moments(
-        self, part: dict[str, Ints], bad: Bools, matrix: Bytes, zone_width: int
-    ) -> tuple[Ints, Bools]:
+    def _moments(self, part: dict[str, Ints], bad: Bools, matrix: Bytes, zone_width: int) -> tuple[Ints, Bools]:
         year, month, day = part["Y"], part["m"], part["d"]  # 32 bits are enough, and half the work
         bad |= (month < 1) | (month > 12) | (day < 1)
         bad |= day > _days_in_month(year, np.clip(month, 1, 12))
@@ -270,7 +294,7 @@ def _number(digits: Bytes, bad: Bools) -> Ints:
     """The number that rows of ASCII digits spell; where anything else stands, `bad` is set."""
     values = digits - np.uint8(48)  # anything below `0` wraps around to more than 9
     bad |= values.max(axis=0) > 9
-    number = values[0].astype(np.int32)
+    number: Ints = values[0].astype(np.int32)
     for row in values[1:]:
         number = number * 10 + row
     return number

@@ -1,0 +1,1 @@
+"""How fast is it, beside the alternatives, in one run on one machine?"""

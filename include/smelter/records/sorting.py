@@ -1,0 +1,175 @@
+"""Records in two heaps: the good ones as columns, thousands at a time; the bad ones with all of their problems.
+
+The fast way decides for nearly all; whatever it does not take is looked at one by one, and that look decides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import msgspec
+import numpy as np
+import pyarrow as pa
+
+from smelter.contracts import Contract
+from smelter.records.account import Account
+from smelter.records.columns import build_fields, fields_of
+from smelter.records.letters import Problem
+from smelter.records.pieces import Decoded, whole_records
+from smelter.records.problems import Inspector
+from smelter.records.revive import has_text_map, revive
+from smelter.records.shape import decoder_of
+from smelter.records.source import Limits
+from smelter.records.tree import not_json, tree_of
+
+_AFTER_NUMBER = np.frombuffer(b" \t\r\n,}", np.uint8)
+_NOT_TAKEN = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
+
+
+class Bad(msgspec.Struct, frozen=True, gc=False):
+    """A record that is not good, before it has a position."""
+
+    text: bytes
+    problems: tuple[Problem, ...]
+
+
+@dataclass(frozen=True)
+class Sorted:
+    """Records in two heaps: columns and places of the good ones, the bad ones by place."""
+
+    arrays: list[pa.Array]
+    places: Sequence[int]
+    bad: dict[int, Bad]
+
+
+class Sorter:
+    """Sorts records under one contract."""
+
+    def __init__(self, contract: Contract, limits: Limits) -> None:
+        self._contract = contract
+        self._limits = limits
+        one, many = decoder_of(contract)
+        self._decode_one, self._decode_lines, self._decode_array = one.decode, one.decode_lines, many.decode
+        self._columns = fields_of(contract)
+        self._inspector = Inspector(contract, limits)
+        self._keeps_text = any(has_text_map(rules.kind) for rules in contract.fields.values())
+
+    def problems_of(self, record: bytes, arrived_at: int) -> tuple[Problem, ...]:
+        """Everything that is wrong with one record; nothing if it is good."""
+        return tuple(self._inspector.problems_of(record, arrived_at)[1])
+
+    def decode_window(self, window: bytes, is_array: bool) -> list[Any] | None:
+        """All records of a window at once, or None if the decoder refuses one of them."""
+        try:
+            if not window.isascii():
+                window.decode("utf-8")
+            return self._decode_array(b"[" + window + b"]") if is_array else self._decode_lines(window)
+        except _NOT_TAKEN:
+            return None
+
+    def sort_decoded(self, piece: Decoded, arrived_at: int) -> Sorted:
+        """Sort the records of a window that the decoder took whole. The decoded values are let go."""
+        found = self._sort(piece.values, _Texts(piece), piece.window, arrived_at)
+        piece.values.clear()
+        return found
+
+    def sort_texts(self, texts: Sequence[bytes | Bad], arrived_at: int) -> Sorted:
+        """Sort records that are well-formed, some of which the decoder refuses, among others that are known as bad."""
+        events: list[Any] = []
+        places: list[int] = []
+        bad: dict[int, Bad] = {}
+        for place, text in enumerate(texts):
+            event = text if isinstance(text, Bad) else self._decoded(text, arrived_at)
+            if isinstance(event, Bad):
+                bad[place] = event
+            else:
+                events.append(event)
+                places.append(place)
+        taken = [text for place in places if isinstance(text := texts[place], bytes)]
+        found = self._sort(events, _Texts(taken), b"\n".join(taken), arrived_at)
+        bad.update({places[place]: record for place, record in found.bad.items()})
+        return Sorted(found.arrays, [places[place] for place in found.places], bad)
+
+    def _decoded(self, text: bytes, arrived_at: int) -> Any:
+        """The decoded record, or why it is bad."""
+        try:
+            if not text.isascii():
+                text.decode("utf-8")
+            return self._decode_one(text)
+        except _NOT_TAKEN:
+            tree, problems = self._inspector.problems_of(text, arrived_at)
+            return Bad(text, tuple(problems)) if problems else revive(tree, self._contract)
+
+    def _sort(self, events: list[Any], texts: _Texts, joined: bytes, arrived_at: int) -> Sorted:
+        """Columns of all records first; then those that raised suspicion are looked at one by one."""
+        if self._keeps_text and _has_negative_zero(joined):
+            events = self._with_exact_zeros(events, texts.all, arrived_at)
+        account = Account(len(events), arrived_at)
+        arrays = build_fields(self._columns, events, None, account)
+        bad: dict[int, Bad] = {}
+        for place in _suspects(account, joined, texts):
+            problems = self._inspector.problems_of(texts.all[place], arrived_at)[1]
+            if problems:
+                bad[place] = Bad(texts.all[place], tuple(problems))
+        places: Sequence[int] = range(len(events))
+        if bad:
+            places = [place for place in places if place not in bad]
+            take = pa.array(places, pa.int64())
+            arrays = [array.take(take) for array in arrays]
+        return Sorted(arrays, places, bad)
+
+    def _with_exact_zeros(self, events: list[Any], texts: Sequence[bytes], arrived_at: int) -> list[Any]:
+        events = list(events)
+        for place, text in enumerate(texts):
+            if _has_negative_zero(text):
+                tree, problems = self._inspector.problems_of(text, arrived_at)
+                events[place] = events[place] if problems else revive(tree, self._contract)
+        return events
+
+    def broken(self, text: bytes) -> Bad:
+        """What is wrong with a record that is not JSON."""
+        tree = tree_of(text, self._limits)
+        return Bad(text, (tree if isinstance(tree, Problem) else not_json(text, self._limits),))
+
+
+class _Texts:
+    """The texts of records, cut out of their window only if somebody asks."""
+
+    def __init__(self, origin: Decoded | list[bytes]) -> None:
+        self._origin = origin
+
+    @cached_property
+    def all(self) -> list[bytes]:
+        if isinstance(self._origin, list):
+            return self._origin
+        texts = whole_records(self._origin.window, self._origin.is_array)
+        assert texts is not None
+        return texts
+
+
+def _suspects(account: Account, joined: bytes, texts: _Texts) -> list[int]:
+    """Rows that a column did not pass, and rows whose text has more quotes than their values explain."""
+    suspects = set(np.concatenate(account.suspects).tolist()) if account.suspects else set()
+    if _quotes(joined) != account.quotes:
+        counts = account.quotes_per_row().tolist()
+        suspects.update(place for place, text in enumerate(texts.all) if _quotes(text) != counts[place])
+    return sorted(suspects)
+
+
+def _has_negative_zero(text: bytes) -> bool:
+    """Might a member's value be `-0`?"""
+    if b"-0" not in text:
+        return False
+    data = np.frombuffer(text, np.uint8)
+    places = np.flatnonzero((data[:-2] == 0x2D) & (data[1:-1] == 0x30))
+    return bool(np.isin(data[places + 2], _AFTER_NUMBER).any())
+
+
+def _quotes(text: bytes) -> int:
+    """How many quotes open or close a string; -1 if that cannot be counted cheaply."""
+    if b"\\" not in text:
+        return int(np.count_nonzero(np.frombuffer(text, np.uint8) == 0x22)) if len(text) > 10_000 else text.count(b'"')
+    return -1 if b"\\\\" in text else text.count(b'"') - text.count(b'\\"')
