@@ -103,6 +103,8 @@ def _level_end(text: Text, error: int) -> int | None:
                 return None
         elif token in b"{[":
             stack.append(token)
+            if len(stack) > text.max_depth:
+                return None
         elif not stack:
             return match.start() if token in b",]" else None
         elif token in b"}]" and stack.pop() != token - 2:  # in ASCII a bracket closes the one two before it

@@ -54,7 +54,7 @@ def _days_in_month(year: Any, month: Any) -> Any:
 
 
 def _days(year: int, month: int, day: int) -> int | None:
-    """Days since 1970-01-01, or None if there is no such day. There is a year 0, of which a zone's offset may lead out."""
+    """Days since 1970-01-01, or None if there is no such day. There is a year 0: a zone's offset may lead out of it."""
     try:
         return date(year or 400, month, day).toordinal() - _EPOCH_ORDINAL - (0 if year else 146_097)
     except ValueError:

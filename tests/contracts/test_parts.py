@@ -1,0 +1,139 @@
+"""The parts of a contract fit together: sources, renames, silver and partitions."""
+
+from __future__ import annotations
+
+import pytest
+from contract_texts import MINIMAL, contract, faults_of, the_fault, with_fields
+
+FIELDS = (
+    "id: {type: string}",
+    "at: {type: timestamp}",
+    "day: {type: date}",
+    "flag: {type: boolean}",
+    "ratio: {type: double}",
+    "blob: {type: binary}",
+    'tags: {type: "array<string>"}',
+    'props: {type: "map<string,string>"}',
+    'place: {type: "struct<x: int>"}',
+)
+AFTER_FIELDS = 5 + len(FIELDS)
+
+
+def with_part(*lines: str) -> str:
+    return with_fields(*FIELDS, more="".join(f"{line}\n" for line in lines))
+
+
+@pytest.mark.parametrize(
+    ("silver", "said"),
+    [
+        ("key: [id, id]", "silver.key[1]: `id` is in the key twice"),
+        ("key: []", "silver.key: it is empty; there must be one at least"),
+        ("key: id", "silver.key: `id` is not a list"),
+        ("key: [idd]", "silver.key[0]: there is no field `idd`; did you mean `id`?"),
+        ("key: [ID]", "silver.key[0]: `ID` is not a name"),
+        ("key: [props]", "silver.key[0]: `props` is a map, which cannot be in a key"),
+        ("key: [id, tags]", "silver.key[1]: `tags` is an array, which cannot be in a key"),
+        ("key: [place]", "silver.key[0]: `place` is a struct, which cannot be in a key"),
+        ("key: [id], event_time_stable: true", "silver.event_time_stable: `event_time_stable` has no meaning without"),
+        ("key: [id], event_time: id", "silver.event_time: `id` is not a timestamp or a date"),
+        ("key: [id], event_time: att", "silver.event_time: there is no field `att`; did you mean `at`?"),
+        ("key: [id], on_duplicate: keep_latest", "silver: `order_by` goes with `on_duplicate: keep_latest`, and only"),
+        ("key: [id], order_by: at", "silver: `order_by` goes with `on_duplicate: keep_latest`, and only with it"),
+        ("key: [id], on_duplicate: keep_latest, order_by: props", "silver.order_by: `props` is a map, which has no order"),
+        ("key: [id], on_duplicate: keep_latest, order_by: flag", "silver.order_by: `flag` is a boolean, which has no"),
+        ("key: [id], on_duplicate: keep_latest, order_by: blob", "silver.order_by: `blob` is a binary, which has no"),
+        ("key: [id], on_duplicate: keep_latest, order_by: nope", "silver.order_by: there is no field `nope`"),
+    ],
+)
+def test_silver_that_has_no_meaning_is_refused_in_its_own_line(silver: str, said: str) -> None:
+    (fault,) = faults_of(with_part(f"silver: {{{silver}}}"))
+    assert fault[0] == AFTER_FIELDS
+    assert fault[1].startswith(said)
+
+
+def test_a_fault_in_a_long_section_has_the_line_of_its_key() -> None:
+    text = with_part("silver:", "  key: [id,", "        idd]", "  event_time: id", "bronze:", "  partition_by:", "  - nope")
+    assert [line - AFTER_FIELDS for line, _ in faults_of(text)] == [2, 3, 6]
+
+
+@pytest.mark.parametrize(
+    ("partition", "said"),
+    [
+        ("props", "`props` is a map, and cannot be partitioned by"),
+        ("tags", "`tags` is an array, and cannot be partitioned by"),
+        ("'bucket(4, place)'", "`place` is a struct, and cannot be partitioned by"),
+        ("nope", "there is no column `nope`"),
+        ("_ingestd_at", "there is no column `_ingestd_at`; did you mean `_ingested_at`?"),
+        ("days(id)", "days(…) needs a timestamp or a date, and `id` is a string"),
+        ("hours(day)", "hours(…) needs a timestamp, and `day` is a date"),
+        ("hours(_source)", "hours(…) needs a timestamp or a date, and `_source` is a string"),
+        ("'bucket(4, flag)'", "bucket(…) cannot take a boolean, and `flag` is one"),
+        ("'bucket(4, ratio)'", "bucket(…) cannot take a double, and `ratio` is one"),
+        ("'bucket(0, id)'", "`bucket(0, id)` is not a partition; write days(_ingested_at), bucket(16, user_id) or a column"),
+        ("dayz(at)", "`dayz(at)` is not a partition"),
+        ("'days(at); DROP TABLE x'", "is not a partition"),
+        ("5", "`5` is not a text"),
+    ],
+)
+def test_a_partition_that_no_table_can_have_is_refused(partition: str, said: str) -> None:
+    line, message = the_fault(with_part(f"bronze: {{partition_by: [{partition}]}}"))
+    assert line == AFTER_FIELDS
+    assert message.startswith("bronze.partition_by[0]: ")
+    assert said in message
+
+
+@pytest.mark.parametrize("pair", ["id, id", "days(at), days(at)", "hours(at), days(at)", "'bucket(4, id)', 'bucket(8, id)'"])
+def test_one_column_is_not_partitioned_by_twice_in_the_same_way(pair: str) -> None:
+    (fault,) = faults_of(with_part(f"bronze: {{partition_by: [{pair}]}}"))
+    assert "twice" in fault[1]
+
+
+@pytest.mark.parametrize(
+    "partitions",
+    ["", "id", "days(at)", "months(day)", "hours(_arrived_at)", "days(_ingested_at), 'bucket(16, id)'", "_batch, _contract"],
+)
+def test_a_table_can_be_partitioned_in_many_ways_or_not_at_all(partitions: str) -> None:
+    assert contract(with_part(f"bronze: {{partition_by: [{partitions}]}}"))
+
+
+def test_two_fields_cannot_be_read_from_one_name() -> None:
+    assert the_fault(with_fields("a: {type: int}", "b: {type: int, from: a}")) == (
+        6,
+        "fields.b: `a` and `b` are both read from `a`",
+    )
+    text = with_fields("a: {type: int, from: X}", "b: {type: int, from: X}", "c: {type: int, from: X}")
+    assert [line for line, _ in faults_of(text)] == [6, 7]
+
+
+def test_fields_may_swap_their_names_with_the_source() -> None:
+    assert contract(with_fields("a: {type: int, from: b}", "b: {type: int, from: a}")).source_names == {"a": "b", "b": "a"}
+
+
+@pytest.mark.parametrize(
+    ("fields", "line", "said"),
+    [
+        (("a: {type: int, was: b}", "b: {type: int}"), 5, "`was: b` names a field that is still there"),
+        (("a: {type: int, was: a}",), 5, "`was: a` is the field itself"),
+        (("a: {type: int, was: c}", "b: {type: int, was: c}"), 6, "`a` says `was: c` too, and only one can be it"),
+    ],
+)
+def test_a_rename_that_cannot_have_been_is_refused(fields: tuple[str, ...], line: int, said: str) -> None:
+    found, message = the_fault(with_fields(*fields))
+    assert found == line
+    assert said in message
+
+
+@pytest.mark.parametrize("path", ["landing/x", "landing/a b/c", "/data/landing", "other", "landing/2026"])
+def test_files_may_be_anywhere_that_is_not_the_lakes_own(path: str) -> None:
+    assert contract(MINIMAL.replace("landing/things", path)).source.files == path
+
+
+@pytest.mark.parametrize(
+    "path",
+    [".", "..", "../x", "a/../b", "/", "''", "' '", "' x'", "s3://b/x", "S3://b/x", "file:/x", "~/x", "a*", "a?", "'[a]'"]
+    + ["'{a,b}'", "a\\b", '"a\\n"', '"a\\0"', "tables", "tables/x", "catalog.db", "checkpoints", "receipts", "run/x"],
+)
+def test_a_path_that_is_no_folder_of_files_is_refused(path: str) -> None:
+    line, message = the_fault(MINIMAL.replace("landing/things", path))
+    assert line == 3
+    assert message.endswith("write landing/events")

@@ -1,0 +1,199 @@
+"""How bytes are cut into records: the rules of docs/records.md, and that they do not depend on how bytes arrive."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from judging import cut
+
+from smelter.records import scan
+from smelter.records import text as text_module
+
+PAGE = Path(__file__).parents[2] / "docs" / "records.md"
+FRAGMENTS = [
+    b'{"a":1}', b'{"a":"x"}', b'{"a":{"b":[1,{"c":2}]}}', b"{", b"}", b"[", b"]", b",", b"\n", b"\n  ", b" ", b'"', b'"b"',
+    b":", b"1", b"-", b"1.", b"1e", b"tru", b"true", b"x", b"\\", b"\xff", b'{"k":[1,', b"\xef\xbb\xbf", b"\r\n",
+]  # fmt: skip
+TEXTS = st.lists(st.sampled_from(FRAGMENTS), max_size=24).map(b"".join)
+OBJECTS = st.dictionaries(
+    st.text(max_size=4),
+    st.recursive(st.integers() | st.text(max_size=5) | st.none(), lambda inner: st.lists(inner, max_size=3), max_leaves=4),
+    max_size=3,
+)
+
+
+def examples_of_the_page() -> list[tuple[str, str, str | None]]:
+    """Rows of the page's tables with a text in the first column."""
+    rows = []
+    for line in PAGE.read_text("utf-8").splitlines():
+        cells = [cell.strip() for cell in line.strip().strip("|").split(" | ")]
+        if line.startswith("| `") and ("⏎" in cells[0] or cells[0][1] in "{["):
+            rows.append((cells[0], cells[1], cells[2] if len(cells) > 2 else None))
+    return rows
+
+
+def _bytes(shown: str) -> bytes:
+    return shown.strip("`").replace("⏎", "\n").encode()
+
+
+@pytest.mark.parametrize(("text", "records", "rest"), examples_of_the_page())
+def test_every_example_of_the_page_is_cut_as_it_says(text: str, records: str, rest: str | None) -> None:
+    found = cut(_bytes(text))
+    wanted: list[tuple[str, bytes]] = []
+    for record in [] if records == "none" else records.split(" · "):
+        kind = "broken" if record.startswith("✗") else "whole"
+        wanted.append((kind, _bytes(record.removeprefix("✗"))))
+    if rest is not None and not rest.startswith("none"):
+        wanted.append(("rest", b"" if rest.startswith("nothing") else _bytes(rest)))
+    assert found == wanted
+
+
+def test_the_page_has_its_examples() -> None:
+    assert len(examples_of_the_page()) >= 25
+
+
+@given(TEXTS, st.integers(1, 9), st.sampled_from([1 << 24, 12, 30]), st.sampled_from([1, 7, 1 << 20]))
+@settings(max_examples=600)
+@example(b"{11.", 1, 1 << 24, 1)
+@example(b'{"a":1}1.1{\\{"a":1}:{"a":1}["1.tru', 3, 30, 1)
+def test_records_do_not_depend_on_where_chunks_end(text: bytes, chunk: int, limit: int, window: int) -> None:
+    at_once = cut(text, max_record_bytes=limit)
+    usual = text_module.WINDOW_BYTES
+    text_module.WINDOW_BYTES = window
+    try:
+        assert cut(text, chunk=chunk, max_record_bytes=limit) == at_once
+    finally:
+        text_module.WINDOW_BYTES = usual
+
+
+@given(TEXTS)
+@settings(max_examples=600)
+def test_no_byte_but_separators_is_left_out(text: bytes) -> None:
+    rest = text.removeprefix(b"\xef\xbb\xbf")
+    for _, record in cut(text):
+        between, _, rest = rest.partition(record) if record else (b"", b"", rest)
+        assert re.fullmatch(rb"[ \t\r\n,\[\]]*", between), between
+    assert re.fullmatch(rb"[ \t\r\n,\[\]]*", rest)
+
+
+@given(st.lists(OBJECTS, max_size=6), st.sampled_from([None, 0, 1, 2]), st.sampled_from(["\n", "", "\r\n\r\n", " "]))
+def test_well_formed_documents_come_back_whole(records: list[object], indent: int | None, between: str) -> None:
+    texts = [json.dumps(record, indent=indent) for record in records]
+    assert [text for _, text in cut(between.join(texts).encode())] == [text.encode() for text in texts]
+
+
+@given(st.lists(OBJECTS, max_size=6), st.sampled_from([None, 0, 2]), st.sampled_from([(",", ":"), (", ", ": ")]))
+def test_well_formed_arrays_come_back_whole(
+    records: list[object], indent: int | None, separators: tuple[str, str]
+) -> None:
+    text = json.dumps(records, indent=indent, separators=separators).encode()
+    found = cut(text)
+    assert [json.loads(record) for _, record in found] == records
+    assert all(kind == "whole" for kind, _ in found)
+
+
+BROKEN_LINES = [
+    b'{"a":', b'{"a":1', b'{"a":"x', b'{"a":1}}', b'{"a":1} x', b"rubbish", b"{'a':1}", b'{"a":NaN}', b'{"a":1},', b"}", b"]",
+    b'{"a":[1,', b'{"a":{', b"\x00\xff", b'{"a":"\x01"}', b"<html>", b'"', b"{", b"nul", b'{"a":01}', b'{"a":"\\x"}',
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("broken", BROKEN_LINES)
+@pytest.mark.parametrize("indent", [b"", b"    "])
+def test_a_broken_line_never_swallows_the_record_on_the_next(broken: bytes, indent: bytes) -> None:
+    lines = [b'{"a":1}', broken, b'{"a":2}', broken, b'{"a":3}']
+    found = cut(b"\n".join(indent + line for line in lines))
+    assert [(kind, text) for kind, text in found] == [
+        ("whole", b'{"a":1}'),
+        ("broken", broken),
+        ("whole", b'{"a":2}'),
+        ("broken", broken),
+        ("whole", b'{"a":3}'),
+    ]
+
+
+BROKEN_ELEMENTS = [
+    b'{"a":}', b'{"a":1,}', b"{'a':1}", b'{"a":NaN}', b'{"a":1} x', b"undefined", b'{"a" 1}', b'{"a":"x}', b'{"a":{"b":1}',
+    b'{"a":1}}', b'{"a":"\x01"}', b'{"a":01}', b'{"a":"\\x"}', b"{1:2}", b'{"a":[1,}', b'{"a":1]', b'{"a":/*c*/1}',
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("broken", BROKEN_ELEMENTS)
+@pytest.mark.parametrize("between", [b",", b", ", b",\n  "])
+def test_a_broken_element_is_one_record_and_the_next_is_read(broken: bytes, between: bytes) -> None:
+    elements = [b'{"a":1}', broken, b'{"a":2}', b'{"a":[{"b":1},{"c":2}]}']
+    found = cut(b"[" + between.join(elements) + b"]")
+    assert found == [
+        ("whole", b'{"a":1}'),
+        ("broken", broken),
+        ("whole", b'{"a":2}'),
+        ("whole", b'{"a":[{"b":1},{"c":2}]}'),
+    ]
+
+
+@pytest.mark.parametrize("kind", ["ndjson", "array", "pretty array", "pretty documents", "glued"])
+def test_cutting_a_valid_text_anywhere_leaves_whole_records_and_at_most_one_rest(kind: str) -> None:
+    records = [{"a": i, "b": {"c": [1, {"d": "x,}{]"}, {}]}, "e": "ü\\\""} for i in range(4)]
+    compact = [json.dumps(record, ensure_ascii=False, separators=(",", ":")) for record in records]
+    text = {
+        "ndjson": "\n".join(compact) + "\n",
+        "array": "[" + ",".join(compact) + "]",
+        "pretty array": json.dumps(records, indent=2, ensure_ascii=False),
+        "pretty documents": "\n".join(json.dumps(r, indent=2, ensure_ascii=False) for r in records),
+        "glued": "".join(compact),
+    }[kind].encode()
+    whole = cut(text)
+    assert [json.loads(t) for _, t in whole] == records
+    ends = []
+    at = 0
+    for _, record in whole:
+        at = text.index(record, at) + len(record)
+        ends.append(at)
+    for offset in range(len(text)):
+        found = cut(text[:offset])
+        complete = sum(end <= offset for end in ends)
+        assert found[:complete] == whole[:complete], offset
+        assert [k for k, _ in found[complete:]] in ([], ["rest"]), (offset, found[complete:])
+
+
+def test_a_record_beyond_the_limit_is_passed_over_and_the_next_is_read() -> None:
+    large = b'{"a":"' + b"x" * 5000 + b'"}'
+    for text in (
+        b'{"a":1}\n' + large + b'\n{"a":2}\n',
+        b'[{"a":1},' + large + b',{"a":2}]',
+        b'{"a":1}\n{"a":"' + b"x" * 5000 + b'\n{"a":2}\n',
+        b'[{"a":1},\n{"a":[' + b'{"b":1},' * 900 + b'1]},\n{"a":2}]',
+    ):
+        for chunk in (1, 100, 1_000_000):
+            found = cut(text, chunk=chunk, max_record_bytes=1024)
+            assert [kind for kind, _ in found] == ["whole", "large", "whole"], (text[:20], chunk)
+            assert found[2] == ("whole", b'{"a":2}')
+
+
+def tokens_scanned(text: bytes, monkeypatch: pytest.MonkeyPatch) -> int:
+    """How many tokens the scanner looked at while the text was cut."""
+    count = 0
+    follow = scan._follow
+
+    def counting(state: int, token: int, stack: bytearray) -> int | None:
+        nonlocal count
+        count += 1
+        return follow(state, token, stack)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(scan, "_follow", counting)
+        assert cut(text)
+    return count
+
+
+@pytest.mark.parametrize("unit", [b'{"a":\n', b'[{"a":x[,{},', b'[{"a":[1,', b"[", b'{"a":[1,\n'])
+def test_the_work_for_hostile_nesting_grows_with_the_text_not_with_its_square(
+    unit: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    once = tokens_scanned(unit * 500, monkeypatch)
+    assert tokens_scanned(unit * 1000, monkeypatch) <= 2.5 * once + 1000
