@@ -94,7 +94,7 @@ def cut(
         elif isinstance(piece, Broken):
             found.append(("broken", piece.text))
         elif isinstance(piece, TooLarge):
-            found.append(("large", piece.beginning))
+            found.append(("large", piece.text))
         elif isinstance(piece, CutOff):
             found.append(("rest", piece.tail))
     return found

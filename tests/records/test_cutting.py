@@ -22,7 +22,9 @@ FRAGMENTS = [
 TEXTS = st.lists(st.sampled_from(FRAGMENTS), max_size=24).map(b"".join)
 OBJECTS = st.dictionaries(
     st.text(max_size=4),
-    st.recursive(st.integers() | st.text(max_size=5) | st.none(), lambda inner: st.lists(inner, max_size=3), max_leaves=4),
+    st.recursive(
+        st.integers() | st.text(max_size=5) | st.none(), lambda inner: st.lists(inner, max_size=3), max_leaves=4
+    ),
     max_size=3,
 )
 
@@ -138,7 +140,7 @@ def test_a_broken_element_is_one_record_and_the_next_is_read(broken: bytes, betw
 
 @pytest.mark.parametrize("kind", ["ndjson", "array", "pretty array", "pretty documents", "glued"])
 def test_cutting_a_valid_text_anywhere_leaves_whole_records_and_at_most_one_rest(kind: str) -> None:
-    records = [{"a": i, "b": {"c": [1, {"d": "x,}{]"}, {}]}, "e": "ü\\\""} for i in range(4)]
+    records = [{"a": i, "b": {"c": [1, {"d": "x,}{]"}, {}]}, "e": 'ü\\"'} for i in range(4)]
     compact = [json.dumps(record, ensure_ascii=False, separators=(",", ":")) for record in records]
     text = {
         "ndjson": "\n".join(compact) + "\n",

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 from smelter.records.documents import cut_documents, stands_alone
@@ -43,6 +44,8 @@ class Cutter:
         while text.skip_white():
             self._tried_until -= text.refill()
             piece = self._next_element() if self._in_array else self._next_document()
+            if isinstance(piece, Broken | TooLarge) and text.final and not text.left:
+                piece = replace(piece, at_end=True)
             if piece is not None:
                 yield piece
         if self._in_array:

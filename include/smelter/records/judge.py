@@ -104,6 +104,8 @@ class Judgement:
                 yield from piece.texts
             elif isinstance(piece, CutOff):
                 tail = piece.tail
+            elif piece.at_end and self._reading.problem is not None:
+                tail = piece.text  # who knows how it would have gone on
             else:
                 yield self._bad(piece)
         problem = self._reading.problem
@@ -115,7 +117,7 @@ class Judgement:
 
     def _bad(self, piece: Broken | TooLarge) -> Bad:
         if isinstance(piece, TooLarge):
-            return Bad(piece.beginning, (too_large(self._limits),))
+            return Bad(piece.text, (too_large(self._limits),))
         return self._sorter.broken(piece.text)
 
     def _next_batch(self, pieces: Iterator[_Piece]) -> list[_Piece]:

@@ -31,16 +31,18 @@ class Whole:
 
 @dataclass(frozen=True, slots=True)
 class Broken:
-    """One record that is not well-formed JSON."""
+    """One record that is not well-formed JSON; `at_end` if nothing at all follows it."""
 
     text: bytes
+    at_end: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class TooLarge:
-    """One record longer than the limit; only its beginning is kept."""
+    """One record longer than the limit; only its beginning is kept; `at_end` if nothing at all follows it."""
 
-    beginning: bytes
+    text: bytes
+    at_end: bool = False
 
 
 @dataclass(frozen=True, slots=True)

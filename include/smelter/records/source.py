@@ -74,7 +74,7 @@ class Reading:
         cap = self._limits.max_file_bytes
         try:
             with self._source.open() as stream:
-                first = self._read(stream)
+                first = self._first_bytes(stream)
                 packed = first.startswith((_GZIP_MAGIC, _ZSTD_MAGIC))
                 if packed:
                     ratio_cap = max(EXPANSION_FLOOR_BYTES, self._limits.max_expansion * self._source.length)
@@ -89,6 +89,16 @@ class Reading:
                     yield chunk
         except (OSError, EOFError, zlib.error, zstandard.ZstdError) as problem:
             self.problem = _unreadable(problem)
+
+    def _first_bytes(self, stream: BinaryIO) -> bytes:
+        """Enough to tell what they are: a pipe may give out one byte at a time."""
+        first = self._read(stream)
+        while 0 < len(first) < len(_ZSTD_MAGIC):
+            more = self._read(stream)
+            if not more:
+                break
+            first += more
+        return first
 
     def _read(self, stream: BinaryIO) -> bytes:
         data = stream.read(CHUNK_BYTES)

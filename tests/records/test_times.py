@@ -1,0 +1,102 @@
+"""Times: the two readers agree on every text, and clock changes mean what the page says."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime, timedelta
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from smelter.records.times import TimeReader
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+READERS = [
+    (None, None, False),
+    (None, "America/New_York", False),
+    ("%Y-%m-%d %H:%M:%S", "America/New_York", False),
+    ("%d/%m/%Y %H:%M:%S.%f", "Europe/Lisbon", False),
+    ("%Y%m%d%H", "Australia/Lord_Howe", False),
+    (None, None, True),
+    ("%d.%m.%Y", None, True),
+]
+
+
+def column(reader: TimeReader, texts: list[str]) -> list[int | None]:
+    array = pa.array(texts, pa.string())
+    offsets = np.frombuffer(array.buffers()[1], np.int32, len(texts) + 1).astype(np.int64)
+    data = np.frombuffer(array.buffers()[2] or b"", np.uint8)
+    moments, bad = reader.read_column(data, offsets[:-1], np.diff(offsets))
+    return [None if wrong else int(moment) for moment, wrong in zip(moments, bad, strict=True)]
+
+
+@st.composite
+def time_texts(draw: st.DrawFn) -> str:
+    moment = draw(st.datetimes(min_value=datetime(1, 1, 1)))
+    shape = draw(st.sampled_from(["iso", "local", "slashes", "digits", "date", "dots"]))
+    year = f"{moment.year:04}"
+    text = {
+        "iso": moment.isoformat() + draw(st.sampled_from(["Z", "z", "+05:30", "-00:00", "+23:59", "+24:00", ""])),
+        "local": f"{year}-{moment:%m-%d %H:%M:%S}",
+        "slashes": f"{moment:%d/%m}/{year} {moment:%H:%M:%S}.{moment.microsecond}",
+        "digits": f"{year}{moment:%m%d%H}",
+        "date": f"{year}-{moment:%m-%d}",
+        "dots": f"{moment:%d.%m}.{year}",
+    }[shape]
+    for _ in range(draw(st.integers(0, 2))):
+        at = draw(st.integers(0, len(text)))
+        text = (
+            text[:at]
+            + draw(st.sampled_from(list("0123456789:-+.TtZz é") + [""]))
+            + text[at + draw(st.integers(0, 1)) :]
+        )
+    return text
+
+
+@pytest.mark.parametrize("kind", READERS)
+@given(texts=st.lists(time_texts(), min_size=1, max_size=20))
+@settings(max_examples=60)
+def test_one_by_one_and_as_a_column_times_read_the_same(
+    kind: tuple[str | None, str | None, bool], texts: list[str]
+) -> None:
+    assert column(TimeReader(*kind), texts) == [TimeReader(*kind).read(text) for text in texts]
+
+
+@given(st.datetimes(timezones=st.just(UTC)))
+def test_what_datetime_writes_is_read_back(moment: datetime) -> None:
+    assert TimeReader().read(moment.isoformat()) == (moment - EPOCH) // timedelta(microseconds=1)
+
+
+def test_dates_are_days() -> None:
+    for day in (date(1, 1, 1), date(1969, 12, 31), date(2000, 2, 29), date(9999, 12, 31)):
+        assert TimeReader(is_date=True).read(day.isoformat()) == (day - date(1970, 1, 1)).days
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "2026-01-01", "2026-01-01T00:00:00", "2026-01-01 00:00:00Z", "2026-01-01T00:00Z", "2026-01-01T24:00:00Z",
+        "2026-01-01T00:00:60Z", "2026-01-01T00:00:00.1234567Z", "2026-01-01T00:00:00.Z", "2026-01-01T00:00:00+0100",
+        "2026-01-01T00:00:00+01", "2026-00-01T00:00:00Z", "2026-02-29T00:00:00Z", "10000-01-01T00:00:00Z",
+        "-2026-01-01T00:00:00Z", "0001-01-01T00:00:00+00:01", "9999-12-31T23:59:59-00:01", "２026-01-01T00:00:00Z", "",
+        " 2026-01-01T00:00:00Z", "2026-01-01T00:00:00Z ", "1767225600",
+    ],
+)  # fmt: skip
+def test_what_is_no_rfc3339_moment_is_refused(text: str) -> None:
+    assert TimeReader().read(text) is None
+    assert column(TimeReader(), [text]) == [None]
+
+
+def test_years_count_in_utc() -> None:
+    assert TimeReader().read("0000-12-31T23:00:00-02:00") == TimeReader().read("0001-01-01T01:00:00Z")
+    assert TimeReader().read("9999-12-31T23:59:59.999999Z") is not None
+
+
+def test_a_repeated_local_time_is_the_first_and_a_skipped_one_never_was() -> None:
+    new_york = TimeReader("%Y-%m-%d %H:%M:%S", "America/New_York")
+    repeated, skipped = "2024-11-03 01:30:00", "2024-03-10 02:30:00"
+    assert new_york.read(repeated) == TimeReader().read("2024-11-03T05:30:00Z")
+    assert new_york.read(skipped) is None
+    assert column(new_york, [repeated, skipped]) == [new_york.read(repeated), None]

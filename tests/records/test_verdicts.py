@@ -1,0 +1,287 @@
+"""One record, one verdict: each reason, each type at its edges, and all problems of a bad record at once."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from decimal import Decimal
+
+import pytest
+from judging import ARRIVED, GOOD, judge_of, judged
+
+from smelter.records import Judge, Limits, letter_id, letters_to_arrow
+
+NOT_JSON = {
+    "trailing text": b"1} x",
+    "single quotes": b"'x'}",
+    "a comment": b"1 /* c */}",
+    "a line comment": b"1 // c\n}",
+    "NaN": b"NaN}",
+    "Infinity": b"Infinity}",
+    "minus Infinity": b"-Infinity}",
+    "a leading zero": b"01}",
+    "a leading plus": b"+1}",
+    "a bare point": b".5}",
+    "a point at the end": b"1.}",
+    "hex": b"0x1}",
+    "a control character": b'"\x01"}',
+    "a raw tab": b'"\t"}',
+    "a bad escape": b'"\\x"}',
+    "a short escape": b'"\\u12"}',
+    "a lone high surrogate": b'"\\ud800"}',
+    "a lone low surrogate": b'"\\udc00"}',
+    "a trailing comma": b"1,}",
+    "a bare word": b"undefined}",
+    "True": b"True}",
+    "a NUL": b"\x001}",
+}
+
+
+@pytest.mark.parametrize("what", NOT_JSON)
+@pytest.mark.parametrize("where", [b"a", b"ignored"])
+def test_what_is_not_json_is_refused_also_inside_ignored_fields(lenient: Judge, what: str, where: bytes) -> None:
+    good_before, good_after = b'{"a":1}\n', b'\n{"a":2}'
+    bad = b'{"' + where + b'":' + NOT_JSON[what]
+    found = judged(lenient, good_before + bad + good_after)
+    if what == "a line comment":  # its second line is a closing bracket and belongs to it
+        bad = bad.rstrip()
+    assert found.reasons == ["not_json"]
+    assert found.letters[0].raw.encode() == bad
+    assert [row["a"] for row in found.rows] == [1, 2]
+
+
+@pytest.mark.parametrize("where", [b"a", b"ignored"])
+def test_bytes_that_are_not_utf8_are_kept_as_bytes(lenient: Judge, where: bytes) -> None:
+    bad = b'{"' + where + b'":"\xff\xfe"}'
+    found = judged(lenient, b'{"a":1}\n' + bad + b'\n{"a":2}')
+    assert found.reasons == ["bad_encoding"]
+    assert found.letters[0].raw_bytes == bad
+    assert "\ufffd" in found.letters[0].raw
+    assert len(found.rows) == 2
+
+
+@pytest.mark.parametrize("sequence", [b"\xc0\xaf", b"\xed\xa0\x80", b"\xf4\x90\x80\x80", b"\x80", b"\xe2\x82"])
+def test_overlong_surrogate_and_cut_sequences_are_no_utf8(lenient: Judge, sequence: bytes) -> None:
+    assert judged(lenient, b'{"b":"' + sequence + b'"}').reasons == ["bad_encoding"]
+
+
+@pytest.mark.parametrize("text", [b"5", b'"x"', b"true", b"null", b"[[1]]", b"-0.5e3"])
+def test_a_value_that_is_no_object_is_not_a_record(judge: Judge, text: bytes) -> None:
+    assert judged(judge, text).reasons == ["not_an_object"]
+
+
+def test_all_problems_of_a_record_are_listed_in_one_letter(judge: Judge) -> None:
+    bad = (
+        b'{"event_id":5,"event_timestamp":"2019-01-01T00:00:00Z","event_type":"buy","properties":{"a":null,"b":{},"c":1},'
+        b'"coupon":"x","coupon":"y"}'
+    )
+    (letter,) = judged(judge, bad).letters
+    assert letter.reason == "duplicate_field"
+    assert {(e.rule, e.field) for e in letter.errors} == {
+        ("unique_fields", "coupon"),
+        ("required", "user_id"),
+        ("type", "event_id"),
+        ("min", "event_timestamp"),
+        ("one_of", "event_type"),
+        ("type", "properties.a"),
+        ("type", "properties.b"),
+        ("unknown_fields", "coupon"),
+    }
+    assert letter.raw.encode() == bad
+    assert all(e.message and e.found for e in letter.errors)
+
+
+def test_the_reason_is_the_first_of_the_fixed_order(judge: Judge) -> None:
+    missing_and_unknown = GOOD.replace(b'"user_id"', b'"user"')
+    assert judged(judge, missing_and_unknown).reasons == ["missing_field"]
+    unknown_and_wrong = GOOD.replace(b'"e1"', b'5,"x":1')
+    assert judged(judge, unknown_and_wrong).reasons == ["unknown_field"]
+    wrong_and_rule = GOOD.replace(b'"e1"', b"5").replace(b"purchase", b"buy")
+    assert judged(judge, wrong_and_rule).reasons == ["wrong_type"]
+
+
+def test_nested_paths_say_where(judge: Judge) -> None:
+    nested = judge_of(
+        'items: {type: "array<struct<sku: string not null, n: int>>"}\nm: {type: "map<string,array<long>>"}'
+    )
+    bad = b'{"items":[{"sku":"a"},{"sku":"b","n":"x"},{"n":1},null],"m":{"k":[1,2,"3"]}}'
+    (letter,) = judged(nested, bad).letters
+    assert [e.field for e in letter.errors] == ["items[1].n", "items[2].sku", "items[3]", "m.k[2]"]
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (b'"user_id":"u1"', b'"user_id":"u1","user_id":"u1"'),
+        (b'"amount":1.10', b'"amount":1.10,"amount":2'),
+        (b'"user_id":"u1"', b'"user_id":"u1","\\u0075ser_id":"u2"'),
+        (b'"properties"', b'"product_id":null,"product_id":null,"properties"'),
+        (b'"user_id":"u1"', b'"user_id":"a\\"b","user_id":"c\\\\"'),
+    ],
+)
+def test_a_key_twice_is_refused_also_among_many_good_records(judge: Judge, before: bytes, after: bytes) -> None:
+    records = [GOOD] * 50
+    records[17] = GOOD.replace(before, after)
+    assert records[17] != GOOD
+    for text in (b"\n".join(records), b"[" + b",".join(records) + b"]", records[17]):
+        found = judged(judge, text)
+        assert found.reasons == ["duplicate_field"]
+        assert len(found.rows) == found.receipt.records - 1
+
+
+@pytest.mark.parametrize("inside", [b'{"k":1,"k":2}', b'[{"k":1,"k":2}]', b'{"x":{"k":"a","k":"b"}}'])
+def test_a_key_twice_is_refused_inside_ignored_fields(lenient: Judge, inside: bytes) -> None:
+    found = judged(lenient, b'{"a":1,"x":1}\n{"a":1,"b":' + inside + b'}\n{"a":2,"y":"\\\\"}')
+    assert found.reasons == ["duplicate_field"]
+    assert len(found.rows) == 2
+
+
+def test_escapes_and_nulls_are_not_taken_for_repeated_keys(judge: Judge) -> None:
+    odd = [
+        GOOD.replace(b'"u1"', b'"\\"quoted\\" \\\\ \\u0022"'),
+        GOOD.replace(b'"properties"', b'"product_id":null,"properties"'),
+        GOOD.replace(b'{"amount":1.10}', b"null"),
+        GOOD.replace(b'{"amount":1.10}', b'{"\\"":"\\\\","":""}'),
+    ]
+    assert judged(judge, b"\n".join(odd)).letters == []
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "1.10",
+        "-0",
+        "-0.0",
+        "1E+5",
+        "0.1e-7",
+        "123456789012345678901234567890",
+        "9" * 5000,
+        "1e999",
+        "true",
+        "false",
+        "0",
+    ],
+)
+def test_a_map_of_strings_keeps_the_exact_text_of_any_scalar(value: str) -> None:
+    judge = judge_of('m: {type: "map<string,string>"}\na: {type: "array<map<string,string>>"}')
+    text = f'{{"m":{{"k":{value},"s":"x"}},"a":[{{"k":{value}}}]}}'
+    found = judged(judge, f'{text}\n{{"m":{{"k":1}}}}'.encode())
+    assert found.rows[0]["m"] == [("k", value), ("s", "x")]
+    assert found.rows[0]["a"] == [[("k", value)]]
+
+
+def test_a_number_is_not_a_string_nor_a_string_a_number(judge: Judge) -> None:
+    typed = judge_of("s: {type: string}\nn: {type: long}\nd: {type: double}\nx: {type: 'decimal(5,2)'}")
+    for bad in (
+        '{"s":1}',
+        '{"n":"1"}',
+        '{"d":"1.5"}',
+        '{"x":"1.5"}',
+        '{"n":true}',
+        '{"d":false}',
+        '{"x":true}',
+        '{"s":true}',
+    ):
+        assert judged(typed, bad.encode()).reasons == ["wrong_type"], bad
+
+
+EDGES = {
+    "int": (["2147483647", "-2147483648", "0", "-0"], ["2147483648", "-2147483649", "1.0", "1e2", "9" * 400]),
+    "long": (["9223372036854775807", "-9223372036854775808"], ["9223372036854775808", "1.0", "-9223372036854775809"]),
+    "float": (["3.4028235e38", "-1e-60", "1", "1e2"], ["3.5e38", "-3.5e38", "1e400"]),
+    "double": (["1.7976931348623157e308", "1e-400", "9007199254740993", "5e-324"], ["1e309", "-1e400", "9" * 400]),
+    "decimal(5,2)": (["999.99", "-999.99", "1.230", "1e2", "0", "-0.00", "12e-1"], ["1000", "1.234", "1e3", "1e-3"]),
+    "decimal(38,38)": (["0." + "9" * 38, "1e-38"], ["1", "1e-39", "0." + "9" * 39]),
+    "boolean": (["true", "false"], ["1", '"true"']),
+    "binary": (['""', '"YQ=="', '"+/+/"'], ['"YQ"', '"YQ= ="', '"Y\\nQ=="', '"-_-_"', '"é"', "5"]),
+    "date": (
+        ['"2024-02-29"', '"0001-01-01"', '"9999-12-31"'],
+        ['"2023-02-29"', '"0000-01-01"', '"2024-1-1"', '"20240101"'],
+    ),
+    "string": (['""', '"\\u0000"', '"\\ud83d\\ude00"', '"é"'], ["1", "null1"]),
+}
+
+
+@pytest.mark.parametrize("kind", EDGES)
+def test_a_type_takes_what_it_can_hold_and_nothing_else(kind: str) -> None:
+    judge = judge_of(f'v: {{type: "{kind}", required: true}}')
+    taken, refused = EDGES[kind]
+    for value in taken:
+        assert judged(judge, f'{{"v":{value}}}'.encode()).letters == [], value
+    for value in refused:
+        found = judged(judge, f'{{"v":{value}}}'.encode())
+        assert found.reasons in (["wrong_type"], ["not_json"]), value
+    together = "\n".join(f'{{"v":{value}}}' for value in taken + refused)
+    assert len(judged(judge, together.encode()).rows) == len(taken)
+
+
+def test_decimals_are_exact() -> None:
+    judge = judge_of('v: {type: "decimal(38,2)"}')
+    found = judged(judge, b'{"v":123456789012345678901234567890123456.78}\n{"v":0.1}\n{"v":1e1}')
+    assert [row["v"] for row in found.rows] == [Decimal("123456789012345678901234567890123456.78"), Decimal("0.1"), 10]
+
+
+def test_null_for_a_required_field_is_missing_and_for_an_optional_one_is_nothing(judge: Judge) -> None:
+    (letter,) = judged(judge, GOOD.replace(b'"u1"', b"null")).letters
+    assert (letter.reason, letter.errors[0].found) == ("missing_field", "null")
+    assert judged(judge, GOOD.replace(b'{"amount":1.10}', b"null")).rows[0]["properties"] is None
+
+
+def test_the_verdict_depends_on_the_arrival_and_not_on_the_clock(judge: Judge) -> None:
+    late = GOOD.replace(b"2026-05-31T10:00:00Z", b"2026-06-01T13:00:00Z")
+    too_late = GOOD.replace(b"2026-05-31T10:00:00Z", b"2026-06-01T13:00:00.000001Z")
+    found = judged(judge, late + b"\n" + too_late)
+    assert [row["_position"] for row in found.rows] == [0]
+    assert [e.rule for e in found.letters[0].errors] == ["not_after_arrival"]
+    assert judge.problems_of(too_late, datetime(2027, 1, 1, tzinfo=UTC)) == ()
+
+
+def test_rows_say_where_and_when_they_arrived(judge: Judge) -> None:
+    found = judged(judge, b"\n".join([GOOD, b"rubbish", GOOD]))
+    assert [(row["_source"], row["_position"], row["_arrived_at"]) for row in found.rows] == [
+        ("memory", 0, ARRIVED),
+        ("memory", 2, ARRIVED),
+    ]
+
+
+def test_a_renamed_source_name_is_read_and_reported() -> None:
+    judge = judge_of("vendor_id: {type: int, required: true, from: VendorID}")
+    assert judged(judge, b'{"VendorID":1}').rows[0]["vendor_id"] == 1
+    (letter,) = judged(judge, b'{"vendor_id":1}').letters
+    assert [(e.rule, e.field) for e in letter.errors] == [("required", "VendorID"), ("unknown_fields", "vendor_id")]
+    assert "column vendor_id" in letter.errors[0].message
+
+
+@pytest.mark.parametrize("depth", [99, 100, 101, 5_000, 200_000])
+def test_nesting_beyond_the_limit_is_one_letter(lenient: Judge, depth: int) -> None:
+    inner = depth - 1
+    text = b'{"x":' + b"[" * inner + b"]" * inner + b"}"
+    found = judged(lenient, b'{"a":1}\n' + text + b'\n{"a":2}')
+    assert found.reasons == ([] if depth <= 100 else ["record_too_large"])
+    assert found.receipt.records == 3
+
+
+def test_a_record_beyond_the_limit_keeps_its_beginning() -> None:
+    judge = judge_of("a: {type: string}", limits=Limits(max_record_bytes=2_000))
+    found = judged(judge, b'{"a":"' + b"x" * 3_000 + b'"}\n{"a":"y"}')
+    assert found.reasons == ["record_too_large"]
+    assert found.letters[0].raw.startswith('{"a":"xxx')
+    assert found.rows[0]["a"] == "y"
+
+
+def test_letters_become_columns_with_stable_ids(judge: Judge) -> None:
+    found = judged(judge, b'5\n\xff\n{"user_id":1}')
+    columns = letters_to_arrow("events", found.letters)
+    columns.validate(full=True)
+    assert columns.column("reason").to_pylist() == ["not_an_object", "bad_encoding", "missing_field"]
+    assert columns.column("raw_bytes").to_pylist() == [None, b"\xff", None]
+    assert columns.column("_id").to_pylist() == [letter_id("events", "memory", i) for i in range(3)]
+    assert len(set(columns.column("_id").to_pylist())) == 3
+    assert [len(errors) for errors in columns.column("errors").to_pylist()] == [len(x.errors) for x in found.letters]
+    assert letters_to_arrow("events", []).num_rows == 0
+
+
+def test_a_letter_never_lists_more_problems_than_a_person_can_read(judge: Judge) -> None:
+    many = json.dumps({f"x{i}": i for i in range(5_000)}).encode()
+    (letter,) = judged(judge, many).letters
+    assert len(letter.errors) == 100
