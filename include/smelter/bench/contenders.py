@@ -1,6 +1,7 @@
 """One contender in a process of its own: bytes to records, with the processor time and the memory that it took.
 
-Run as `python -m smelter.bench.contenders NAME CONTRACT FOLDER`; prints one line of JSON. Imports and warm-up do not count.
+Run as `python -m smelter.bench.contenders NAME CONTRACT FOLDER`; prints one line of JSON.
+Imports and warm-up do not count.
 """
 
 from __future__ import annotations

@@ -106,9 +106,10 @@ def _make_warm_up(whole: Path, folder: Path) -> None:
 
 
 def _compare(
-    contract_file: Path, scratch: Path, files: str, contenders: tuple[str, ...], say: Say, rounds: int = ROUNDS
+    contract_file: Path, scratch: Path, files: str, contenders: tuple[str, ...], say: Say, rounds: int | None = None
 ) -> list[Row]:
     """Contenders take turns, so that a busy machine is busy for all of them."""
+    rounds = rounds or ROUNDS
     taken: dict[str, list[Measure]] = {name: [] for name in contenders}
     for number in range(rounds):
         say(f"{files}: round {number + 1} of {rounds}")
