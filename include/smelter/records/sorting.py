@@ -5,6 +5,7 @@ The fast way decides for nearly all; whatever it does not take is looked at one 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -26,6 +27,10 @@ from smelter.records.source import Limits
 from smelter.records.tree import not_json, tree_of
 
 _AFTER_NUMBER = np.frombuffer(b" \t\r\n,}", np.uint8)
+_ESCAPE = re.compile(rb"\\.", re.DOTALL)
+_QUOTE = ord('"')
+_LONG = 10_000  # from here on numpy counts faster
+_decode_anything = msgspec.json.Decoder().decode
 _NOT_TAKEN = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 
 
@@ -110,7 +115,7 @@ class Sorter:
         account = Account(len(events), arrived_at)
         arrays = build_fields(self._columns, events, None, account)
         bad: dict[int, Bad] = {}
-        for place in _suspects(account, joined, texts):
+        for place in _suspects(account, joined, texts, self._limits.max_depth):
             problems = self._inspector.problems_of(texts.all[place], arrived_at)[1]
             if problems:
                 bad[place] = Bad(texts.all[place], tuple(problems))
@@ -150,13 +155,41 @@ class _Texts:
         return texts
 
 
-def _suspects(account: Account, joined: bytes, texts: _Texts) -> list[int]:
+def _suspects(account: Account, joined: bytes, texts: _Texts, max_depth: int) -> list[int]:
     """Rows that a column did not pass, and rows whose text has more quotes than their values explain."""
     suspects = set(np.concatenate(account.suspects).tolist()) if account.suspects else set()
     if _quotes(joined) != account.quotes:
         counts = account.quotes_per_row().tolist()
-        suspects.update(place for place, text in enumerate(texts.all) if _quotes(text) != counts[place])
+        for place, text in enumerate(texts.all):
+            quotes = _quotes(text)
+            if quotes != counts[place] and quotes != _explained_quotes(text, max_depth):
+                suspects.add(place)
     return sorted(suspects)
+
+
+def _explained_quotes(text: bytes, max_depth: int) -> int:
+    """The quotes that all values of a record stand for, ignored fields included; -1 if that cannot be told."""
+    try:
+        return _count_quotes(_decode_anything(text), max_depth)
+    except (ValueError, RecursionError):
+        return -1
+
+
+def _count_quotes(value: Any, depth_left: int) -> int:
+    if isinstance(value, str):
+        return 2
+    if not isinstance(value, dict | list):
+        return 0
+    if depth_left == 0:
+        raise RecursionError
+    inside = value.values() if isinstance(value, dict) else value
+    quotes = 2 * len(value) if isinstance(value, dict) else 0
+    for item in inside:
+        if isinstance(item, str):
+            quotes += 2
+        elif isinstance(item, dict | list):
+            quotes += _count_quotes(item, depth_left - 1)
+    return quotes
 
 
 def _has_negative_zero(text: bytes) -> bool:
@@ -169,7 +202,9 @@ def _has_negative_zero(text: bytes) -> bool:
 
 
 def _quotes(text: bytes) -> int:
-    """How many quotes open or close a string; -1 if that cannot be counted cheaply."""
+    """How many quotes open or close a string."""
     if b"\\" not in text:
-        return int(np.count_nonzero(np.frombuffer(text, np.uint8) == 0x22)) if len(text) > 10_000 else text.count(b'"')
-    return -1 if b"\\\\" in text else text.count(b'"') - text.count(b'\\"')
+        return int(np.count_nonzero(np.frombuffer(text, np.uint8) == _QUOTE)) if len(text) > _LONG else text.count(b'"')
+    if b"\\\\" not in text:
+        return text.count(b'"') - text.count(b'\\"')
+    return _ESCAPE.sub(b"", text).count(b'"')
