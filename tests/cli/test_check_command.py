@@ -17,7 +17,10 @@ FAULTS = [
     "--corrupt", "--invalid", "--missing", "--wrong-type", "--extra", "--duplicate", "--late", "--out-of-order",
     "--future", "--nulls", "--empty-file", "--duplicate-file", "--garbage",
 ]  # fmt: skip
-GOOD = '{"user_id":"u1","event_id":"e1","event_timestamp":"2021-05-31T10:00:00Z","event_type":"purchase","properties":{"n":1}}'
+GOOD = (
+    '{"user_id":"u1","event_id":"e1","event_timestamp":"2021-05-31T10:00:00Z",'
+    '"event_type":"purchase","properties":{"n":1}}'
+)
 
 
 def checked(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, dict[str, Any]]:

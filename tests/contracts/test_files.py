@@ -27,7 +27,7 @@ def test_a_byte_order_mark_and_windows_lines_are_no_matter(things: Path) -> None
 
 def test_a_file_that_is_not_utf_8_is_refused_with_the_line_of_the_first_wrong_byte(things: Path) -> None:
     things.write_bytes(MINIMAL.encode() + b"about: caf\xe9\n")
-    with pytest.raises(ContractInvalid, match="things.yaml:6: the file is not UTF-8"):
+    with pytest.raises(ContractInvalid, match=r"things\.yaml:6: the file is not UTF-8"):
         load_contract(things)
 
 
@@ -42,7 +42,7 @@ def test_a_file_must_be_called_like_its_dataset(things: Path) -> None:
 
 
 def test_a_file_that_is_not_there_is_unreachable(tmp_path: Path) -> None:
-    with pytest.raises(Unreachable, match="there is no contract .*nope.yaml"):
+    with pytest.raises(Unreachable, match=r"there is no contract .*nope\.yaml"):
         load_contract(tmp_path / "nope.yaml")
 
 

@@ -164,7 +164,10 @@ def test_a_value_of_the_wrong_kind_is_said_once_and_in_plain_words(old: str, new
 
 
 def test_fields_must_be_a_mapping_with_one_field_at_least() -> None:
-    assert the_fault(MINIMAL.replace("\n  a: {type: string}", " {}")) == (4, "fields: it is empty; there must be one at least")
+    assert the_fault(MINIMAL.replace("\n  a: {type: string}", " {}")) == (
+        4,
+        "fields: it is empty; there must be one at least",
+    )
     assert the_fault(MINIMAL.replace("\n  a: {type: string}", " []")) == (4, "fields: `[]` is not a mapping")
 
 

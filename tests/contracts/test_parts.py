@@ -39,7 +39,10 @@ def with_part(*lines: str) -> str:
         ("key: [id], event_time: att", "silver.event_time: there is no field `att`; did you mean `at`?"),
         ("key: [id], on_duplicate: keep_latest", "silver: `order_by` goes with `on_duplicate: keep_latest`, and only"),
         ("key: [id], order_by: at", "silver: `order_by` goes with `on_duplicate: keep_latest`, and only with it"),
-        ("key: [id], on_duplicate: keep_latest, order_by: props", "silver.order_by: `props` is a map, which has no order"),
+        (
+            "key: [id], on_duplicate: keep_latest, order_by: props",
+            "silver.order_by: `props` is a map, which has no order",
+        ),
         ("key: [id], on_duplicate: keep_latest, order_by: flag", "silver.order_by: `flag` is a boolean, which has no"),
         ("key: [id], on_duplicate: keep_latest, order_by: blob", "silver.order_by: `blob` is a binary, which has no"),
         ("key: [id], on_duplicate: keep_latest, order_by: nope", "silver.order_by: there is no field `nope`"),
@@ -52,7 +55,9 @@ def test_silver_that_has_no_meaning_is_refused_in_its_own_line(silver: str, said
 
 
 def test_a_fault_in_a_long_section_has_the_line_of_its_key() -> None:
-    text = with_part("silver:", "  key: [id,", "        idd]", "  event_time: id", "bronze:", "  partition_by:", "  - nope")
+    text = with_part(
+        "silver:", "  key: [id,", "        idd]", "  event_time: id", "bronze:", "  partition_by:", "  - nope"
+    )
     assert [line - AFTER_FIELDS for line, _ in faults_of(text)] == [2, 3, 6]
 
 
@@ -69,7 +74,10 @@ def test_a_fault_in_a_long_section_has_the_line_of_its_key() -> None:
         ("hours(_source)", "hours(…) needs a timestamp or a date, and `_source` is a string"),
         ("'bucket(4, flag)'", "bucket(…) cannot take a boolean, and `flag` is one"),
         ("'bucket(4, ratio)'", "bucket(…) cannot take a double, and `ratio` is one"),
-        ("'bucket(0, id)'", "`bucket(0, id)` is not a partition; write days(_ingested_at), bucket(16, user_id) or a column"),
+        (
+            "'bucket(0, id)'",
+            "`bucket(0, id)` is not a partition; write days(_ingested_at), bucket(16, user_id) or a column",
+        ),
         ("dayz(at)", "`dayz(at)` is not a partition"),
         ("'days(at); DROP TABLE x'", "is not a partition"),
         ("5", "`5` is not a text"),
@@ -82,7 +90,9 @@ def test_a_partition_that_no_table_can_have_is_refused(partition: str, said: str
     assert said in message
 
 
-@pytest.mark.parametrize("pair", ["id, id", "days(at), days(at)", "hours(at), days(at)", "'bucket(4, id)', 'bucket(8, id)'"])
+@pytest.mark.parametrize(
+    "pair", ["id, id", "days(at), days(at)", "hours(at), days(at)", "'bucket(4, id)', 'bucket(8, id)'"]
+)
 def test_one_column_is_not_partitioned_by_twice_in_the_same_way(pair: str) -> None:
     (fault,) = faults_of(with_part(f"bronze: {{partition_by: [{pair}]}}"))
     assert "twice" in fault[1]
@@ -90,7 +100,15 @@ def test_one_column_is_not_partitioned_by_twice_in_the_same_way(pair: str) -> No
 
 @pytest.mark.parametrize(
     "partitions",
-    ["", "id", "days(at)", "months(day)", "hours(_arrived_at)", "days(_ingested_at), 'bucket(16, id)'", "_batch, _contract"],
+    [
+        "",
+        "id",
+        "days(at)",
+        "months(day)",
+        "hours(_arrived_at)",
+        "days(_ingested_at), 'bucket(16, id)'",
+        "_batch, _contract",
+    ],
 )
 def test_a_table_can_be_partitioned_in_many_ways_or_not_at_all(partitions: str) -> None:
     assert contract(with_part(f"bronze: {{partition_by: [{partitions}]}}"))
@@ -106,7 +124,10 @@ def test_two_fields_cannot_be_read_from_one_name() -> None:
 
 
 def test_fields_may_swap_their_names_with_the_source() -> None:
-    assert contract(with_fields("a: {type: int, from: b}", "b: {type: int, from: a}")).source_names == {"a": "b", "b": "a"}
+    assert contract(with_fields("a: {type: int, from: b}", "b: {type: int, from: a}")).source_names == {
+        "a": "b",
+        "b": "a",
+    }
 
 
 @pytest.mark.parametrize(
@@ -130,8 +151,11 @@ def test_files_may_be_anywhere_that_is_not_the_lakes_own(path: str) -> None:
 
 @pytest.mark.parametrize(
     "path",
-    [".", "..", "../x", "a/../b", "/", "''", "' '", "' x'", "s3://b/x", "S3://b/x", "file:/x", "~/x", "a*", "a?", "'[a]'"]
-    + ["'{a,b}'", "a\\b", '"a\\n"', '"a\\0"', "tables", "tables/x", "catalog.db", "checkpoints", "receipts", "run/x"],
+    [
+        *(".", "..", "../x", "a/../b", "/", "''", "' '", "' x'", "s3://b/x", "S3://b/x", "file:/x", "~/x"),
+        *("a*", "'a?'", "'[a]'", "'{a,b}'", "a\\b", '"a\\n"', '"a\\0"'),
+        *("tables", "tables/x", "catalog.db", "checkpoints", "receipts", "run/x"),
+    ],
 )
 def test_a_path_that_is_no_folder_of_files_is_refused(path: str) -> None:
     line, message = the_fault(MINIMAL.replace("landing/things", path))

@@ -44,6 +44,8 @@ GOES_WITH = {
 def rule_text(rule: str, name: str) -> str:
     value = ONE_VALUE.get(name, "1")
     texts = {
+        "min_length": "min_length: 1",
+        "max_length": "max_length: 1",
         "one_of": f"one_of: [{value}]",
         "pattern": "pattern: x",
         "not_after_arrival": "not_after_arrival: 1h",
@@ -197,9 +199,9 @@ def test_listed_values_that_pass_the_other_rules_are_fine() -> None:
     assert contract(with_field(rules)).fields["a"].one_of == ("ab", "abc")
 
 
-@pytest.mark.parametrize("pattern", ["(", "[a", "a{2,1}", "(?P<x>a)(?P<x>b)", "*", "[[a]", "a)(b", "(?i)a", "", "\\\\"])
+@pytest.mark.parametrize("pattern", ["(", "[a", "a{2,1}", "(?P<x>a)(?P<x>b)", "*", "[[a]", "a)(b", "(?i)a", "", "\\"])
 def test_a_pattern_that_the_judge_could_not_use_is_refused(pattern: str) -> None:
-    line, message = the_fault(with_field(f"type: string, pattern: '{pattern[:1] if pattern[:1] == chr(92) else pattern}'"))
+    line, message = the_fault(with_field(f"type: string, pattern: '{pattern}'"))
     assert line == 5
     assert message.startswith("fields.a.pattern: ")
 

@@ -26,7 +26,9 @@ decimals = st.integers(1, 38).flatmap(lambda p: st.builds(Decimal, st.just(p), s
 
 
 def structs(types):
-    members = st.lists(st.builds(Member, names, types, st.booleans()), min_size=1, max_size=4, unique_by=lambda m: m.name)
+    members = st.lists(
+        st.builds(Member, names, types, st.booleans()), min_size=1, max_size=4, unique_by=lambda m: m.name
+    )
     return members.map(lambda found: Struct(tuple(found)))
 
 
@@ -54,19 +56,23 @@ def test_white_space_between_words_does_not_matter(kind, space: str) -> None:
 def test_any_other_text_is_refused_in_one_way(text: str) -> None:
     try:
         found = parse_type(text)
-    except TypeProblem as problem:
-        assert str(problem)
-    else:
-        assert parse_type(str(found)) == found
+    except TypeProblem:
+        return
+    assert parse_type(str(found)) == found
 
 
-@pytest.mark.parametrize("text", [*SCALARS, "decimal(10,2)", "array<int>", "map<string,int>", "struct<a: int not null>"])
+@pytest.mark.parametrize(
+    "text", [*SCALARS, "decimal(10,2)", "array<int>", "map<string,int>", "struct<a: int not null>"]
+)
 def test_every_type_can_be_the_type_of_a_field(text: str) -> None:
     assert contract(with_field(f'type: "{text}"')).fields["a"].type == text
 
 
 def test_a_type_is_kept_in_its_one_spelling() -> None:
-    assert contract(with_field('type: " map < string , decimal( 05 , 2 ) > "')).fields["a"].type == "map<string,decimal(5,2)>"
+    assert (
+        contract(with_field('type: " map < string , decimal( 05 , 2 ) > "')).fields["a"].type
+        == "map<string,decimal(5,2)>"
+    )
 
 
 @pytest.mark.parametrize(

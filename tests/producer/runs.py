@@ -32,7 +32,7 @@ fields:
   exact:       {type: "decimal(38,38)"}
   whole:       {type: "decimal(5,0)", one_of: [10, 20]}
   level:       {type: "decimal(4,2)", one_of: [0.5, 12.25]}
-  born:        {type: date, max: 2001-12-31, from: "date of \\"birth\\""}
+  born:        {type: date, max: 2001-12-31, from: date of birth}
   printed:     {type: date, format: "%d/%m/%Y", not_after_arrival: 1d}
   local:       {type: timestamp, zone: Europe/Berlin}
   hourly:      {type: timestamp, zone: Australia/Lord_Howe, format: "%Y%m%d %H", required: true}

@@ -1,4 +1,4 @@
-"""Whatever the contract: good records are taken and come back equal, and what breaks it is refused at the right field."""
+"""Whatever the contract: good records are taken and come back equal; what breaks it is refused at the right field."""
 
 from __future__ import annotations
 

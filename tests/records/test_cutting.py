@@ -16,8 +16,9 @@ from smelter.records import text as text_module
 
 PAGE = Path(__file__).parents[2] / "docs" / "records.md"
 FRAGMENTS = [
-    b'{"a":1}', b'{"a":"x"}', b'{"a":{"b":[1,{"c":2}]}}', b"{", b"}", b"[", b"]", b",", b"\n", b"\n  ", b" ", b'"', b'"b"',
-    b":", b"1", b"-", b"1.", b"1e", b"tru", b"true", b"x", b"\\", b"\xff", b'{"k":[1,', b"\xef\xbb\xbf", b"\r\n",
+    b'{"a":1}', b'{"a":"x"}', b'{"a":{"b":[1,{"c":2}]}}', b"{", b"}", b"[", b"]", b",", b"\n", b"\n  ", b" ", b'"',
+    b'"b"', b":", b"1", b"-", b"1.", b"1e", b"tru", b"true", b"x", b"\\", b"\xff", b'{"k":[1,',
+    b"\xef\xbb\xbf", b"\r\n",
 ]  # fmt: skip
 TEXTS = st.lists(st.sampled_from(FRAGMENTS), max_size=24).map(b"".join)
 OBJECTS = st.dictionaries(
@@ -100,8 +101,9 @@ def test_well_formed_arrays_come_back_whole(
 
 
 BROKEN_LINES = [
-    b'{"a":', b'{"a":1', b'{"a":"x', b'{"a":1}}', b'{"a":1} x', b"rubbish", b"{'a':1}", b'{"a":NaN}', b'{"a":1},', b"}", b"]",
-    b'{"a":[1,', b'{"a":{', b"\x00\xff", b'{"a":"\x01"}', b"<html>", b'"', b"{", b"nul", b'{"a":01}', b'{"a":"\\x"}',
+    b'{"a":', b'{"a":1', b'{"a":"x', b'{"a":1}}', b'{"a":1} x', b"rubbish", b"{'a':1}", b'{"a":NaN}', b'{"a":1},', b"}",
+    b"]",    b'{"a":[1,', b'{"a":{', b"\x00\xff", b'{"a":"\x01"}', b"<html>", b'"', b"{", b"nul", b'{"a":01}',
+    b'{"a":"\\x"}',
 ]  # fmt: skip
 
 
@@ -120,8 +122,9 @@ def test_a_broken_line_never_swallows_the_record_on_the_next(broken: bytes, inde
 
 
 BROKEN_ELEMENTS = [
-    b'{"a":}', b'{"a":1,}', b"{'a':1}", b'{"a":NaN}', b'{"a":1} x', b"undefined", b'{"a" 1}', b'{"a":"x}', b'{"a":{"b":1}',
-    b'{"a":1}}', b'{"a":"\x01"}', b'{"a":01}', b'{"a":"\\x"}', b"{1:2}", b'{"a":[1,}', b'{"a":1]', b'{"a":/*c*/1}',
+    b'{"a":}', b'{"a":1,}', b"{'a':1}", b'{"a":NaN}', b'{"a":1} x', b"undefined", b'{"a" 1}', b'{"a":"x}',
+    b'{"a":{"b":1}',    b'{"a":1}}', b'{"a":"\x01"}', b'{"a":01}', b'{"a":"\\x"}', b"{1:2}", b'{"a":[1,}',
+    b'{"a":1]', b'{"a":/*c*/1}',
 ]  # fmt: skip
 
 

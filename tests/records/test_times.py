@@ -47,11 +47,7 @@ def time_texts(draw: st.DrawFn) -> str:
     }[shape]
     for _ in range(draw(st.integers(0, 2))):
         at = draw(st.integers(0, len(text)))
-        text = (
-            text[:at]
-            + draw(st.sampled_from(list("0123456789:-+.TtZz é") + [""]))
-            + text[at + draw(st.integers(0, 1)) :]
-        )
+        text = text[:at] + draw(st.sampled_from([*"0123456789:-+.TtZz é", ""])) + text[at + draw(st.integers(0, 1)) :]
     return text
 
 

@@ -1,6 +1,14 @@
 """What is a valid record, and which change to that is safe?"""
 
-from smelter.contracts.load import ContractInvalid, Fault, dataset_names, find_contract, load_contract, parse_contract
+from smelter.contracts.faults import Fault
+from smelter.contracts.load import (
+    ContractInvalid,
+    dataset_names,
+    find_contract,
+    load_contract,
+    parse_contract,
+    read_contract,
+)
 from smelter.contracts.model import Contract, FieldRules
 
 __all__ = [
@@ -12,4 +20,5 @@ __all__ = [
     "find_contract",
     "load_contract",
     "parse_contract",
+    "read_contract",
 ]

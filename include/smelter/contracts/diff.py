@@ -6,12 +6,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from smelter.contracts.model import Contract, FieldRules
+from smelter.contracts.model import Contract, FieldRules, Silver
 from smelter.contracts.rules import rule_value
+from smelter.contracts.times import seconds_of
 from smelter.contracts.widening import widening_problem
 
 _ASIDE = "add a new optional field beside it and fill both until nobody needs the old one"
-_NEW_RECORDS = "stricter: for new records only, what is stored stays as it is"
+_LOOSER = "looser: every stored value is still right"
+_STRICTER = "stricter: for new records only, what is stored stays as it is"
+_OTHER = "another rule: for new records only, what is stored stays as it is"
 _SILVER_KEYS = ("key", "on_duplicate", "order_by", "event_time", "event_time_stable")
 
 
@@ -31,7 +34,9 @@ def compare(old: Contract, new: Contract) -> list[Change]:
     changes = [*_identity(old, new), *_fields(old, new), *_sections(old, new)]
     if changes and new.version != old.version + 1:
         what = f"version {old.version} → {new.version}"
-        changes.insert(0, _refused("version", what, "a change has the next version", f"write version: {old.version + 1}"))
+        changes.insert(
+            0, _refused("version", what, "a change has the next version", f"write version: {old.version + 1}")
+        )
     if not changes and new.version != old.version:
         what = f"version {old.version} → {new.version}"
         changes.append(_refused("version", what, "nothing else changed", f"write version: {old.version}"))
@@ -60,17 +65,40 @@ def _fields(old: Contract, new: Contract) -> Iterator[Change]:
         origin = origins[name]
         if origin is None:
             yield from _added(name, rules, new)
-        else:
-            if origin != name:
-                yield _safe(f"fields.{name}", f"renamed from {origin}", "the column keeps its id and its values")
-            yield from _field(name, old.fields[origin], rules, old.source_names[origin], new.source_names[name])
+            continue
+        if origin != name:
+            yield _renamed(origin, name, old, new)
+        elif old.source_names[name] != new.source_names[name]:
+            yield _read_elsewhere(name, old.source_names[name], new.source_names[name])
+        yield from _field(f"fields.{name}", old.fields[origin], rules)
     for name in old.fields:
         if name not in origins.values():
             why = "stored values would be out of reach, and records that still have it would become dead letters"
-            yield _refused(f"fields.{name}", "removed", why, "keep it, as an optional field")
+            way_out = f"keep it, as an optional field; if it has a new name, say `was: {name}` there"
+            yield _refused(f"fields.{name}", "removed", why, way_out)
     kept = [name for name in old.fields if name in origins.values()]
     if kept != [origin for origin in origins.values() if origin is not None]:
         yield _safe("fields", "another order", "only the order of the columns")
+
+
+def _renamed(origin: str, name: str, old: Contract, new: Contract) -> Change:
+    """A renamed column keeps its values; whether records keep theirs depends on the name that they use."""
+    where, what = f"fields.{name}", f"renamed from {origin}"
+    before, after = old.source_names[origin], new.source_names[name]
+    if before == after:
+        return _safe(where, what, f"the column keeps its values, and records go on saying `{before}`")
+    if (before, after) != (origin, name):
+        return _read_elsewhere(name, before, after)
+    if new.unknown_fields == "ignore":
+        why = f"records that still say `{origin}` would lose the value in silence, because unknown fields are ignored"
+        return _refused(where, what, why, f"say `from: {origin}` too")
+    why = f"the column keeps its values; records must say `{name}` from now on, or the contract `from: {origin}`"
+    return _safe(where, what, why)
+
+
+def _read_elsewhere(name: str, before: str, after: str) -> Change:
+    why = "records that still say the old name would become dead letters, or lose the value in silence"
+    return _refused(f"fields.{name}", f"read from {before} → {after}", why, _ASIDE)
 
 
 def _origin(name: str, rules: FieldRules, old: Contract) -> str | None:
@@ -94,69 +122,91 @@ def _added(name: str, rules: FieldRules, new: Contract) -> Iterator[Change]:
         yield _safe(where, f"added, {rules.type}", "old rows have null")
 
 
-def _field(name: str, old: FieldRules, new: FieldRules, old_source: str, new_source: str) -> Iterator[Change]:
-    where = f"fields.{name}"
-    if str(old.kind) != str(new.kind):
-        problem = widening_problem(old.kind, new.kind)
-        what = f"type {old.type} → {new.type}"
-        if problem is None:
-            yield _safe(where, what, "wider: every stored value is still right")
-        else:
-            yield _refused(where, what, problem, _ASIDE)
+def _field(where: str, old: FieldRules, new: FieldRules) -> Iterator[Change]:
+    problem = widening_problem(old.kind, new.kind)
+    if problem is not None:
+        yield _refused(where, f"type {old.type} → {new.type}", problem, _ASIDE)
+    elif old.type != new.type:
+        yield _safe(where, f"type {old.type} → {new.type}", "wider: every stored value is still right")
     if old.required and not new.required:
-        yield _safe(where, "required → optional", "looser: every stored value is still right")
+        yield _safe(where, "required → optional", _LOOSER)
     if new.required and not old.required:
         yield _refused(where, "optional → required", "stored rows may hold null", "check for null in silver instead")
-    if old_source != new_source:
-        why = "records that still say the old name would become dead letters, or lose the value in silence"
-        yield _refused(where, f"read from {old_source} → {new_source}", why, _ASIDE)
-    for rule in ("zone", "format"):
-        before, after = getattr(old, rule), getattr(new, rule)
-        if before != after and old.kind == new.kind:
-            why = "times before and after the change would not mean the same"
-            yield _refused(where, f"{rule} {_shown(before)} → {_shown(after)}", why, _ASIDE)
     if old.about != new.about:
         yield _safe(where, "about changed", "only the comment of the column")
-    yield from _rules(where, old, new)
+    if problem is None:  # rules of two types that have nothing in common cannot be compared
+        yield from _times(where, old, new)
+        yield from _rules(where, old, new)
+
+
+def _times(where: str, old: FieldRules, new: FieldRules) -> Iterator[Change]:
+    for rule in ("zone", "format"):
+        before, after = getattr(old, rule), getattr(new, rule)
+        if before != after:
+            why = "times before and after the change would not mean the same"
+            yield _refused(where, f"{rule} {_shown(before)} → {_shown(after)}", why, _ASIDE)
 
 
 def _rules(where: str, old: FieldRules, new: FieldRules) -> Iterator[Change]:
     for rule in ("one_of", "min", "max", "pattern", "min_length", "max_length", "not_after_arrival"):
         before, after = getattr(old, rule), getattr(new, rule)
         if before != after:
-            why = "looser: every stored value is still right" if _is_looser(rule, old, new) else _NEW_RECORDS
-            yield _safe(where, f"{rule} {_shown(before)} → {_shown(after)}", why)
+            yield _safe(where, f"{rule} {_shown(before)} → {_shown(after)}", _direction(rule, old, new))
 
 
-def _is_looser(rule: str, old: FieldRules, new: FieldRules) -> bool:
+def _direction(rule: str, old: FieldRules, new: FieldRules) -> str:
     before, after = getattr(old, rule), getattr(new, rule)
     if after is None or before is None:
-        return after is None
+        return _LOOSER if after is None else _STRICTER
+    if rule == "pattern":
+        return _OTHER
     if rule == "one_of":
-        return set(before) <= set(after)
+        left, right = ({rule_value(f.kind, v, rule) for v in f.one_of or ()} for f in (old, new))
+        return _LOOSER if left <= right else _STRICTER if right <= left else _OTHER
     if rule in ("min", "max"):
-        low, high = rule_value(old.kind, before, rule), rule_value(new.kind, after, rule)
-        return bool(high <= low if rule == "min" else high >= low)
-    if rule in ("min_length", "max_length"):
-        return bool(after <= before if rule == "min_length" else after >= before)
-    return False
+        before, after = rule_value(old.kind, before, rule), rule_value(new.kind, after, rule)
+    elif rule == "not_after_arrival":
+        before, after = seconds_of(before), seconds_of(after)
+    is_floor = rule.startswith("min")
+    return _LOOSER if (after <= before if is_floor else after >= before) else _STRICTER
 
 
 def _sections(old: Contract, new: Contract) -> Iterator[Change]:
     if old.unknown_fields != new.unknown_fields:
-        why = "looser: fewer dead letters" if new.unknown_fields == "ignore" else _NEW_RECORDS
+        why = "looser: fewer dead letters" if new.unknown_fields == "ignore" else _STRICTER
         yield _safe("unknown_fields", f"{old.unknown_fields} → {new.unknown_fields}", why)
     if old.source != new.source:
         why = "the stream's checkpoint and every record's identity belong to the old source"
-        yield _refused("source", f"{old.source.files} → {new.source.files}", why, "make a new dataset for the new source")
+        yield _refused(
+            "source", f"{old.source.files} → {new.source.files}", why, "make a new dataset for the new source"
+        )
     if old.bronze != new.bronze:
         what = f"partition_by {_shown(old.bronze.partition_by)} → {_shown(new.bronze.partition_by)}"
         yield _safe("bronze", what, "new files only; old ones stay where they are")
-    if old.silver != new.silver:
-        changed = [k for k in _SILVER_KEYS if getattr(old.silver, k, None) != getattr(new.silver, k, None)]
-        yield _safe("silver", f"{', '.join(changed)} changed", "silver must be rebuilt once")
+    yield from _silver(old, new)
     if old.maintenance != new.maintenance:
         yield _safe("maintenance", "changed", "from the next maintenance on")
+
+
+def _silver(old: Contract, new: Contract) -> Iterator[Change]:
+    if old.silver is None and new.silver is not None:
+        yield _safe("silver", "added", "silver begins with the first row of bronze")
+    elif old.silver is not None and _renamed_silver(old, new) != new.silver:
+        gone = "removed" if new.silver is None else ""
+        changed = [key for key in _SILVER_KEYS if getattr(old.silver, key) != getattr(new.silver, key, None)]
+        why = "silver's rows were merged under the old words, and some of them are not kept that should be"
+        way_out = "make a new dataset that reads the same files, and let its silver take over"
+        yield _refused("silver", gone or f"{', '.join(changed)} changed", why, way_out)
+
+
+def _renamed_silver(old: Contract, new: Contract) -> Silver | None:
+    """Silver as it was, with the names that its fields have now."""
+    assert old.silver is not None
+    names = {rules.was: name for name, rules in new.fields.items() if rules.was in old.fields}
+    words = old.silver.model_dump()
+    words["key"] = tuple(names.get(name, name) for name in old.silver.key)
+    words.update({key: names.get(words[key], words[key]) for key in ("order_by", "event_time")})
+    return Silver.model_validate(words)
 
 
 def _shown(value: Any) -> str:

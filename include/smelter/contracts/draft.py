@@ -3,50 +3,64 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
 
+from smelter.contracts.guess import Guess, guess_of
 from smelter.contracts.names import NAME, SQL_KEYWORDS
 from smelter.contracts.observe import Seen
+from smelter.contracts.values import source_name_problem
+from smelter.errors import Refused
 
-_TEXTS = frozenset({"string", "timestamp", "date", "local_time"})
+SCHEMA = "../smelter/contracts/contract.schema.json"
 _FEW = 10
-_STABLE_SHARE = 0.8
+_MOST_DOUBTS = 5
 
 
-@dataclass(frozen=True)
-class _Guess:
-    type: str
-    doubt: str = ""
-    extra: str = ""  # more keys of the field, such as zone and format
-
-
-def draft_contract(dataset: str, records: Iterable[dict[str, Any]]) -> str:
-    """The text of a contract under which the sample would pass."""
+def draft_contract(dataset: str, records: Iterable[dict[str, Any]], schema: str = SCHEMA) -> str:
+    """The text of a contract under which the sample would pass, but for what the marks call dead letters."""
     seen = Seen()
     for record in records:
         seen.add(record)
-    names = _names(list(seen.members))
+    guesses = {source: _top_guess(source, member) for source, member in seen.members.items()}
+    taken = {source: guess for source, guess in guesses.items() if guess.type}
+    if not taken:
+        why = next((guess.doubts[0] for guess in guesses.values()), "the records are empty")
+        raise Refused(f"the sample has no field that a contract can name: {why}", data="nothing was written")
+    names = _names(list(taken))
     lines = [
-        "# yaml-language-server: $schema=../smelter/contracts/contract.schema.json",
-        f"# Drafted from {seen.times:,} records. Look at every line with `# ?`, then take the mark away.",
+        f"# yaml-language-server: $schema={schema}",
+        f"# Drafted from {_counted(seen.times)}. Look at every line with `# ?`, then take the mark away.",
         f"dataset: {dataset}",
         "version: 1",
         "about: One row per …  # ? what is one record",
         "fields:",
     ]
-    lines += [_field(names[source], source, member, seen.times) for source, member in seen.members.items()]
-    lines += ["unknown_fields: dead_letter", f"source: {{files: landing/{dataset}}}", *_silver(seen, names)]
+    lines += [
+        _field(names[source], source, member, guesses[source], seen.times)
+        if source in taken
+        else f"  # ? {_quoted(source)} is left out, and ignored below: {'; '.join(guesses[source].doubts)}"
+        for source, member in seen.members.items()
+    ]
+    unknown = "dead_letter" if len(taken) == len(guesses) else "ignore  # ? because of what is left out"
+    lines += [f"unknown_fields: {unknown}", f"source: {{files: landing/{dataset}}}", *_silver(seen, taken, names)]
     return "\n".join(lines) + "\n"
 
 
+def _top_guess(source: str, seen: Seen) -> Guess:
+    problem = source_name_problem(source)
+    return guess_of(seen) if problem is None else Guess("", (problem,))
+
+
 def _names(sources: list[str]) -> dict[str, str]:
-    """A legal and unique name for each key of the records."""
-    names: dict[str, str] = {}
+    """A legal and unique name for each key of the records; a key that is one already keeps it."""
+    names = {source: source for source in sources if NAME.fullmatch(source) and source not in SQL_KEYWORDS}
     for source in sources:
-        words = re.sub(r"([a-z0-9])([A-Z])", r"\1_\2", source)
-        words = re.sub(r"([A-Z]+)([A-Z][a-z])", r"\1_\2", words)
+        if source in names:
+            continue
+        words = unicodedata.normalize("NFKD", re.sub(r"([a-z0-9])([A-Z])", r"\1_\2", source))
+        words = re.sub(r"([A-Z]+)([A-Z][a-z])", r"\1_\2", words.encode("ascii", "ignore").decode())
         name = re.sub(r"[^a-z0-9]+", "_", words.lower()).strip("_")[:50] or "field"
         if NAME.fullmatch(name) is None:
             name = f"f_{name}"
@@ -59,101 +73,62 @@ def _names(sources: list[str]) -> dict[str, str]:
     return names
 
 
-def _field(name: str, source: str, seen: Seen, records: int) -> str:
-    guess = _guess(seen)
-    required = seen.times == records and not seen.kinds["null"]
+def _field(name: str, source: str, seen: Seen, guess: Guess, records: int) -> str:
+    is_required = seen.times == records and not seen.kinds["null"]
     parts = [f'type: "{guess.type}"' if re.search(r"[<,:]", guess.type) else f"type: {guess.type}"]
-    if required:
+    if is_required:
         parts.append("required: true")
     if name != source:
         parts.append(f"from: {_quoted(source)}")
     if guess.extra:
         parts.append(guess.extra)
-    doubts = [doubt for doubt in (guess.doubt, _listed(seen, guess)) if doubt]
-    if required:
-        doubts.append(f"required: it was in all {records:,}")
+    doubts = [*guess.doubts[:_MOST_DOUBTS], *_listed(seen, guess)]
+    if is_required:
+        doubts.append(f"required: it was in all {_counted(records)}" if records > 1 else "required: there was 1 record")
     mark = f"  # ? {'; '.join(doubts)}" if doubts else ""
     return f"  {name}: {{{', '.join(parts)}}}{mark}"
 
 
-def _guess(seen: Seen) -> _Guess:
-    kinds = seen.kinds.copy()
-    nulls = kinds.pop("null", 0)
-    if not kinds:
-        return _Guess("string", f"it was null {nulls:,} times and nothing else")
-    if set(kinds) <= {"long", "double"}:
-        return _number(kinds.keys())
-    if set(kinds) <= _TEXTS:
-        return _text(set(kinds))
-    if len(kinds) == 1:
-        return _container(seen) if kinds.keys() & {"object", "array"} else _Guess(next(iter(kinds)))
-    common, times = kinds.most_common(1)[0]
-    others = ", ".join(f"{count:,} × {kind}" for kind, count in kinds.most_common()[1:])
-    only = Seen(seen.times, kinds.__class__({common: times}), members=seen.members, elements=seen.elements)
-    return _Guess(_guess(only).type, f"mixed: {times:,} × {common}, {others}; those would be dead letters")
-
-
-def _number(kinds: Iterable[str]) -> _Guess:
-    if "double" in kinds:
-        return _Guess("double", "double is not exact; for money write decimal(10,2)")
-    return _Guess("long")
-
-
-def _text(kinds: set[str]) -> _Guess:
-    if kinds == {"timestamp"}:
-        return _Guess("timestamp")
-    if kinds == {"date"}:
-        return _Guess("date")
-    if kinds == {"local_time"}:
-        extra = 'format: "%Y-%m-%d %H:%M:%S", zone: UTC'
-        return _Guess("timestamp", "zone: it is not in the data", extra)
-    return _Guess("string", "some look like times, not all" if kinds != {"string"} else "")
-
-
-def _container(seen: Seen) -> _Guess:
-    if seen.elements is not None:
-        inside = _guess(seen.elements)
-        return _Guess(f"array<{_bare(inside)}>", inside.doubt)
-    if not seen.members:
-        return _Guess("map<string,string>", "the objects were empty")
-    legal = all(NAME.fullmatch(name) and name not in SQL_KEYWORDS for name in seen.members)
-    scalar = all(not member.kinds.keys() & {"object", "array", "null"} for member in seen.members.values())
-    stable = min(member.times for member in seen.members.values()) >= _STABLE_SHARE * seen.times
-    if scalar and not (stable and legal and len(seen.members) <= _FEW):
-        return _Guess("map<string,string>", "the keys differ from record to record")
-    if not legal:
-        return _Guess("map<string,string>", "some keys are no names, and values are not all scalar: choose what to do")
-    inside = ", ".join(f"{name}: {_bare(_guess(member))}" for name, member in seen.members.items())
-    return _Guess(f"struct<{inside}>", "or map<string,string>, if keys may come and go")
-
-
-def _bare(guess: _Guess) -> str:
-    """A type inside another has no room for a format, so such a time stays a text."""
-    return "string" if guess.extra else guess.type
-
-
-def _listed(seen: Seen, guess: _Guess) -> str:
+def _listed(seen: Seen, guess: Guess) -> list[str]:
     if guess.type != "string" or seen.has_many_values or not 1 < len(seen.values) <= _FEW:
-        return ""
+        return []
     if seen.times < _FEW * len(seen.values):
-        return ""
-    return f"one_of: [{', '.join(_quoted(value) for value in sorted(seen.values))}]"
+        return []
+    return [f"one_of: [{', '.join(_quoted(value) for value in sorted(seen.values))}]"]
 
 
-def _silver(seen: Seen, names: dict[str, str]) -> list[str]:
+def _silver(seen: Seen, taken: dict[str, Guess], names: dict[str, str]) -> list[str]:
     keys = [
         names[source]
-        for source, member in seen.members.items()
-        if member.times == seen.times and member.all_distinct and _guess(member).type in ("string", "long")
+        for source, guess in taken.items()
+        if seen.members[source].times == seen.times
+        and seen.members[source].all_distinct
+        and guess.type in ("string", "long")
+        and not guess.is_lossy
     ]
     if not keys:
         return ["# silver: {key: [...]}  # ? no field alone was different in every record"]
     key = next((name for name in keys if name.endswith("id")), keys[0])
-    times = [names[source] for source, member in seen.members.items() if _guess(member).type == "timestamp"]
+    times = [names[source] for source, guess in taken.items() if guess.type == "timestamp"]
     event_time = f", event_time: {times[0]}" if times else ""
     return [f"silver: {{key: [{key}], on_duplicate: keep_first{event_time}}}  # ? {key} was different in every record"]
 
 
+def _counted(records: int) -> str:
+    return f"{records:,} record{'' if records == 1 else 's'}"
+
+
 def _quoted(text: str) -> str:
-    plain = re.fullmatch(r"[A-Za-z_][A-Za-z0-9_ .-]*", text) and text.lower() not in ("true", "false", "null")
-    return text if plain and text == text.strip() else '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+    """A text as YAML, in quotes if it could be read as anything else; one line, whatever it holds."""
+    plain = re.fullmatch(r"[A-Za-z_]([A-Za-z0-9_ .-]*[A-Za-z0-9_.-])?", text)
+    if plain and text.lower() not in ("true", "false", "null"):
+        return text
+    return '"' + "".join(_escaped(character) for character in text) + '"'
+
+
+def _escaped(character: str) -> str:
+    if character in '"\\':
+        return f"\\{character}"
+    if character.isprintable():
+        return character
+    return f"\\U{ord(character):08x}"

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import datetime
+import math
 import re
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
-_DATE = re.compile(r"\d{4}-\d\d-\d\d")
-_LOCAL_TIME = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d")
-_RFC3339 = re.compile(r"\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d{1,6})?([Zz]|[+-]\d\d:\d\d)")
+_DATE = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
+_CLOCK = r"[0-9]{2}:[0-9]{2}:[0-9]{2}"
+_SHAPES = (
+    ("timestamp", re.compile(rf"{_DATE}T{_CLOCK}(\.[0-9]{{1,6}})?(Z|[+-][0-9]{{2}}:[0-9]{{2}})")),
+    ("date", re.compile(_DATE)),
+    ("local_time", re.compile(rf"{_DATE} {_CLOCK}")),
+    ("local_moment", re.compile(rf"{_DATE}T{_CLOCK}(\.[0-9]{{1,6}})?")),
+)
 _MOST_VALUES = 1_000
 
 
@@ -24,12 +30,12 @@ class Seen:
     has_many_values: bool = False
     members: dict[str, Seen] = field(default_factory=dict)
     elements: Seen | None = None
+    _distinct: set[int] | None = field(default_factory=set)  # hashes of all values, until one comes a second time
 
     def add(self, value: Any) -> None:
         """Look at one value."""
         self.times += 1
-        kind = _kind(value)
-        self.kinds[kind] += 1
+        self.kinds[_kind(value)] += 1
         if isinstance(value, dict):
             for name, member in value.items():
                 self.members.setdefault(name, Seen()).add(member)
@@ -45,11 +51,15 @@ class Seen:
             self.values[text] += 1
         else:
             self.has_many_values = True
+        if self._distinct is not None:
+            self._distinct.add(hash(text))
+            if len(self._distinct) < self.times:
+                self._distinct = None
 
     @property
     def all_distinct(self) -> bool:
-        """Was no value seen twice?"""
-        return bool(self.values) and not self.kinds["null"] and max(self.values.values()) == 1
+        """Was every value a text or a whole number, and none seen twice?"""
+        return self._distinct is not None and len(self._distinct) == self.times
 
 
 def _kind(value: Any) -> str:
@@ -57,22 +67,32 @@ def _kind(value: Any) -> str:
         return "null"
     if isinstance(value, bool):
         return "boolean"
-    if isinstance(value, int):
-        return "long" if -(2**63) <= value < 2**63 else "double"
+    if isinstance(value, int | float):
+        return _kind_of_number(value)
     if isinstance(value, str):
         return _kind_of_text(value)
-    if isinstance(value, dict):
-        return "object"
-    return "array" if isinstance(value, list) else "double"
+    return "object" if isinstance(value, dict) else "array"
+
+
+def _kind_of_number(number: int | float) -> str:
+    if isinstance(number, int) and -(2**63) <= number < 2**63:
+        return "long"
+    if isinstance(number, int) and abs(number) < 10**38:
+        return "huge"
+    try:
+        return "double" if math.isfinite(float(number)) else "too_large"
+    except OverflowError:
+        return "too_large"
 
 
 def _kind_of_text(text: str) -> str:
-    shapes = (("timestamp", _RFC3339), ("date", _DATE), ("local_time", _LOCAL_TIME))
-    for kind, shape in shapes:
+    for kind, shape in _SHAPES:
         if shape.fullmatch(text):
             try:
-                datetime.datetime.fromisoformat(text)
-            except ValueError:
+                moment = datetime.datetime.fromisoformat(text)
+                if moment.tzinfo is not None:
+                    moment.astimezone(datetime.UTC)  # the zone may lead out of the years 1 to 9999
+            except (ValueError, OverflowError):
                 return "string"
             return kind
     return "string"

@@ -7,16 +7,24 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from decimal import Decimal, InvalidOperation
 from typing import Any
 
 import yaml
 
 Path = tuple[str | int, ...]
 
+MAX_DEPTH = 30
 _INT = re.compile(r"[-+]?[0-9]+")
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
 _NULLS = frozenset({"", "~", "null", "Null", "NULL"})
 _BOOLEANS = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
+_PLAINER = (
+    (r"found character '\\t'", "there is a tab; YAML is indented with spaces"),
+    (r"found another document", "there is a second document in the file; a contract is one"),
+    (r"mapping values are not allowed", "there is a second `:` in the line; put a text that holds `: ` in quotes"),
+    (r"unacceptable character", "there is a control character, which YAML does not take"),
+)
 
 
 @dataclass(frozen=True)
@@ -45,20 +53,48 @@ class NotYaml(ValueError):
 def read_placed(text: str) -> Placed:
     """Read one YAML document; raises `NotYaml` with a line."""
     try:
-        for event in yaml.parse(text, Loader=yaml.SafeLoader):
-            if isinstance(event, yaml.AliasEvent):  # a few of them, nested, expand to more than memory holds
-                raise NotYaml("anchors and aliases are not used in contracts", event.start_mark.line + 1)
+        _refuse_what_contracts_do_not_use(text)
         node = yaml.compose(text, Loader=yaml.SafeLoader)
     except yaml.MarkedYAMLError as problem:
-        mark = problem.problem_mark or problem.context_mark
-        raise NotYaml(problem.problem or str(problem), mark.line + 1 if mark else 1) from problem
-    except yaml.YAMLError as problem:
-        raise NotYaml(str(problem).splitlines()[0], 1) from problem
-    except RecursionError as problem:
-        raise NotYaml("the file is nested too deeply", 1) from problem
+        raise _not_yaml(problem) from problem
+    except yaml.reader.ReaderError as problem:
+        raise NotYaml(_plainer(str(problem)), text.count("\n", 0, int(problem.position)) + 1) from problem
     lines: dict[Path, int] = {}
     value = _value(node, (), lines) if node is not None else None
     return Placed(value, lines)
+
+
+def _refuse_what_contracts_do_not_use(text: str) -> None:
+    """Aliases, of which a few expand to more than memory holds; tags, which change what a word is; endless depth."""
+    depth = 0
+    for event in yaml.parse(text, Loader=yaml.SafeLoader):
+        line = event.start_mark.line + 1 if event.start_mark is not None else 1
+        if getattr(event, "anchor", None) is not None:
+            raise NotYaml("anchors and aliases are not used in contracts", line)
+        if getattr(event, "tag", None) is not None:
+            raise NotYaml(
+                f"tags such as `{event.tag.replace('tag:yaml.org,2002:', '!!')}` are not used in contracts", line
+            )
+        if isinstance(event, yaml.CollectionStartEvent):
+            depth += 1
+        elif isinstance(event, yaml.CollectionEndEvent):
+            depth -= 1
+        if depth > MAX_DEPTH:
+            raise NotYaml(f"the file is nested more than {MAX_DEPTH} levels deep", line)
+
+
+def _not_yaml(problem: yaml.MarkedYAMLError) -> NotYaml:
+    begun = problem.context_mark
+    mark = problem.problem_mark or begun
+    line = mark.line + 1 if mark is not None else 1
+    said = _plainer(problem.problem or str(problem))
+    if begun is not None and problem.context and begun.line + 1 != line:
+        said += f" ({problem.context}, begun in line {begun.line + 1})"
+    return NotYaml(said, line)
+
+
+def _plainer(said: str) -> str:
+    return next((plain for jargon, plain in _PLAINER if re.search(jargon, said)), said.splitlines()[0])
 
 
 def _value(node: yaml.Node, path: Path, lines: dict[Path, int]) -> Any:
@@ -77,7 +113,7 @@ def _mapping(node: yaml.MappingNode, path: Path, lines: dict[Path, int]) -> dict
         line = key_node.start_mark.line + 1
         if not isinstance(key_node, yaml.ScalarNode):
             raise NotYaml("a key must be a word", line)
-        key = key_node.value
+        key = _text(key_node)
         if key in found:
             raise NotYaml(f"`{key}` appears twice", line)
         lines[(*path, key)] = line
@@ -85,8 +121,15 @@ def _mapping(node: yaml.MappingNode, path: Path, lines: dict[Path, int]) -> dict
     return found
 
 
-def _scalar(node: yaml.ScalarNode) -> Any:
+def _text(node: yaml.ScalarNode) -> str:
     text: str = node.value
+    if any("\ud800" <= character <= "\udfff" for character in text):
+        raise NotYaml("half of a surrogate pair is not a character", node.start_mark.line + 1)
+    return text
+
+
+def _scalar(node: yaml.ScalarNode) -> Any:
+    text = _text(node)
     if node.style in ("'", '"', "|", ">"):
         return text
     if text in _NULLS:
@@ -96,5 +139,14 @@ def _scalar(node: yaml.ScalarNode) -> Any:
     if _INT.fullmatch(text):
         return int(text) if len(text) < 1000 else text
     if _FLOAT.fullmatch(text):
-        return float(text)
+        return _exact_float(text)
     return text
+
+
+def _exact_float(text: str) -> float | str:
+    """The number, or its text where a float would say another number: `0.10000000000000000001` is not 0.1."""
+    number = float(text)
+    try:
+        return number if Decimal(repr(number)) == Decimal(text) else text
+    except InvalidOperation:  # an exponent beyond anything
+        return text

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-import datetime
 import decimal
+import math
 import re
+import struct
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from smelter.contracts.times import TimeFormat, moment_of
+from smelter.contracts.misfit import Misfit
+from smelter.contracts.times import TimeFormat, day_of, moment_of
 from smelter.contracts.types import Array, Decimal, Map, Scalar, Type
 
 if TYPE_CHECKING:
@@ -28,6 +31,7 @@ _ALLOWED = {
     "zone": frozenset({"timestamp"}),
     "format": frozenset({"timestamp", "date"}),
 }
+_NUMBER = re.compile(r"[-+]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]{1,4})?")
 
 
 def family(kind: Type) -> str:
@@ -37,19 +41,18 @@ def family(kind: Type) -> str:
     return {Decimal: "decimal", Array: "array", Map: "map"}.get(type(kind), "struct")
 
 
-def check_rules(field: FieldRules) -> None:
-    """Refuse a rule that has no meaning for the field's type, or a value that is not of the type."""
+def rule_misfits(field: FieldRules) -> Iterator[Misfit]:
+    """Every rule that has no meaning for the field's type, whose value is not of the type, or that fights another."""
     name = family(field.kind)
-    for rule, types in _ALLOWED.items():
-        if getattr(field, rule) is not None and name not in types:
-            raise ValueError(f"`{rule}` has no meaning for {field.type}; it goes with {', '.join(sorted(types))}")
-    for rule in ("min", "max"):
-        if getattr(field, rule) is not None:
-            rule_value(field.kind, getattr(field, rule), rule)
-    _check_order(field)
-    for value in field.one_of or ():
-        _check_listed(field, value)
-    _check_times(field)
+    meaningless = {rule for rule, types in _ALLOWED.items() if getattr(field, rule) is not None and name not in types}
+    for rule in sorted(meaningless):
+        goes_with = ", ".join(sorted(_ALLOWED[rule]))
+        yield Misfit((rule,), f"`{rule}` has no meaning for {field.type}; it goes with {goes_with}")
+    if not meaningless:
+        yield from _bounds(field)
+        yield from _lengths(field)
+        yield from _listed(field)
+        yield from _times(field)
 
 
 def rule_value(kind: Type, value: Any, rule: str) -> Any:
@@ -57,12 +60,38 @@ def rule_value(kind: Type, value: Any, rule: str) -> Any:
     try:
         return _as_type(kind, value)
     except (ValueError, decimal.InvalidOperation, OverflowError) as problem:
-        raise ValueError(f"`{rule}: {value}` is not a value of {kind}") from problem
+        raise ValueError(
+            f"`{rule}: {_written(value)}` is not a value of {kind}; it is {_description(kind)}"
+        ) from problem
+
+
+def _written(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _description(kind: Type) -> str:
+    if isinstance(kind, Decimal):
+        before = kind.precision - kind.scale
+        return f"a number with at most {before} digits before the point and {kind.scale} after it"
+    name = family(kind)
+    if name in INTEGERS:
+        low, high = INTEGERS[name]
+        return f"a whole number from {low} to {high}"
+    return {
+        "string": "a text (in quotes, if it looks like something else)",
+        "boolean": "true or false",
+        "float": "a number that fits in 32 bits",
+        "double": "a number",
+        "date": "written 2020-01-31",
+        "timestamp": "written 2020-01-31T12:00:00Z, with a zone",
+    }[name]
 
 
 def _as_type(kind: Type, value: Any) -> Any:
     name = family(kind)
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if isinstance(kind, Decimal) and (is_number or (isinstance(value, str) and _NUMBER.fullmatch(value))):
+        return _fitting(kind, decimal.Decimal(str(value)))
     if name == "string" and isinstance(value, str):
         return value
     if name == "boolean" and isinstance(value, bool):
@@ -72,46 +101,82 @@ def _as_type(kind: Type, value: Any) -> Any:
         if low <= value <= high:
             return value
     if name in ("float", "double") and is_number:
-        return float(value)
-    if name == "decimal" and is_number:
-        return decimal.Decimal(str(value))
+        struct.pack("<f" if name == "float" else "<d", value)  # a number beyond the type raises OverflowError
+        if math.isfinite(value):
+            return float(value)
     if name == "date" and isinstance(value, str):
-        return datetime.date.fromisoformat(value)
+        return day_of(value)
     if name == "timestamp" and isinstance(value, str):
         return moment_of(value)
     raise ValueError
 
 
-def _check_listed(field: FieldRules, value: Any) -> None:
-    """Refuse a listed value that another rule of the same field would refuse."""
-    typed = rule_value(field.kind, value, "one_of")
-    if field.min is not None and typed < rule_value(field.kind, field.min, "min"):
-        raise ValueError(f"`one_of: {value}` is less than `min: {field.min}`")
-    if field.max is not None and typed > rule_value(field.kind, field.max, "max"):
-        raise ValueError(f"`one_of: {value}` is more than `max: {field.max}`")
+def _fitting(kind: Decimal, number: decimal.Decimal) -> decimal.Decimal:
+    """The number, if the type can hold it without rounding."""
+    with decimal.localcontext(prec=10_000):
+        whole = number.scaleb(kind.scale)
+        if whole != whole.to_integral_value() or abs(whole) >= decimal.Decimal(10) ** kind.precision:
+            raise ValueError
+    return number
+
+
+def _bounds(field: FieldRules) -> Iterator[Misfit]:
+    limits = {}
+    for rule in ("min", "max"):
+        if (value := getattr(field, rule)) is not None:
+            try:
+                limits[rule] = rule_value(field.kind, value, rule)
+            except ValueError as problem:
+                yield Misfit((rule,), str(problem))
+    if len(limits) == 2 and limits["min"] > limits["max"]:
+        yield Misfit(("min",), f"`min: {field.min}` is more than `max: {field.max}`: no value could pass")
+
+
+def _lengths(field: FieldRules) -> Iterator[Misfit]:
+    low, high = field.min_length, field.max_length
+    if low is not None and high is not None and low > high:
+        yield Misfit(("min_length",), f"`min_length: {low}` is more than `max_length: {high}`: no value could pass")
+
+
+def _listed(field: FieldRules) -> Iterator[Misfit]:
+    """Listed values that are not of the type, are listed twice, or that another rule of the field would refuse."""
+    seen = set()
+    for place, value in enumerate(field.one_of or ()):
+        try:
+            typed = rule_value(field.kind, value, "one_of")
+        except ValueError as problem:
+            yield Misfit(("one_of", place), str(problem))
+            continue
+        if typed in seen:
+            yield Misfit(("one_of", place), f"`one_of: {_written(value)}` is listed twice")
+        seen.add(typed)
+        yield from (Misfit(("one_of", place), f"`one_of: {_written(value)}` {why}") for why in _refusals(field, typed))
+
+
+def _refusals(field: FieldRules, typed: Any) -> Iterator[str]:
+    for rule in ("min", "max"):
+        try:
+            bound = rule_value(field.kind, getattr(field, rule), rule)
+        except ValueError:  # there is none, or it was told already
+            continue
+        if typed < bound if rule == "min" else typed > bound:
+            yield f"is {'less' if rule == 'min' else 'more'} than `{rule}: {getattr(field, rule)}`"
     if isinstance(typed, str):
-        if not (field.min_length or 0) <= len(typed) <= (field.max_length if field.max_length is not None else len(typed)):
-            raise ValueError(f"`one_of: {value}` breaks the field's own min_length or max_length")
+        if field.min_length is not None and len(typed) < field.min_length:
+            yield f"is shorter than `min_length: {field.min_length}`"
+        if field.max_length is not None and len(typed) > field.max_length:
+            yield f"is longer than `max_length: {field.max_length}`"
         if field.pattern is not None and re.fullmatch(field.pattern, typed) is None:
-            raise ValueError(f"`one_of: {value}` does not match the field's own pattern")
+            yield f"does not match `pattern: {field.pattern}`"
 
 
-def _check_order(field: FieldRules) -> None:
-    if field.min is not None and field.max is not None:
-        low, high = rule_value(field.kind, field.min, "min"), rule_value(field.kind, field.max, "max")
-        if low > high:
-            raise ValueError(f"`min: {field.min}` is more than `max: {field.max}`: no value could pass")
-    if field.min_length is not None and field.max_length is not None and field.min_length > field.max_length:
-        raise ValueError(f"`min_length: {field.min_length}` is more than `max_length: {field.max_length}`")
-
-
-def _check_times(field: FieldRules) -> None:
+def _times(field: FieldRules) -> Iterator[Misfit]:
     if field.format is None:
         return
     has_time = TimeFormat.parse(field.format).has_time
     if field.kind == Scalar("timestamp") and field.zone is None:
-        raise ValueError("`format` has no zone in it, so say which one it is: `zone: America/New_York`")
+        yield Misfit(("format",), "`format` has no zone in it, so say which one it is: `zone: America/New_York`")
     if field.kind == Scalar("timestamp") and not has_time:
-        raise ValueError(f"`format: {field.format}` has no time of day; the type is timestamp")
+        yield Misfit(("format",), f"`format: {field.format}` has no time of day; the type is timestamp")
     if field.kind == Scalar("date") and has_time:
-        raise ValueError(f"`format: {field.format}` has a time of day; the type is date")
+        yield Misfit(("format",), f"`format: {field.format}` has a time of day; the type is date")

@@ -8,6 +8,9 @@ from dataclasses import dataclass
 
 _DURATION = re.compile(r"([1-9][0-9]{0,8})(s|m|h|d)")
 _UNIT_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+_LONGEST_SECONDS = 36_500 * 86_400
+_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_MOMENT = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,6})?(Z|[+-][0-9]{2}:[0-9]{2})")
 _DIRECTIVE = re.compile(r"%(.)|([^%])", re.DOTALL)
 WIDTHS = {"Y": 4, "m": 2, "d": 2, "H": 2, "M": 2, "S": 2}
 
@@ -17,7 +20,10 @@ def seconds_of(duration: str) -> int:
     match = _DURATION.fullmatch(duration)
     if match is None:
         raise ValueError(f"`{duration}` is not a duration; write 90s, 15m, 1h or 7d")
-    return int(match[1]) * _UNIT_SECONDS[match[2]]
+    seconds = int(match[1]) * _UNIT_SECONDS[match[2]]
+    if seconds > _LONGEST_SECONDS:
+        raise ValueError(f"`{duration}` is longer than 36500d, which is the longest duration")
+    return seconds
 
 
 @dataclass(frozen=True)
@@ -72,7 +78,13 @@ def _check_directives(directives: list[str], text: str) -> None:
 
 def moment_of(text: str) -> datetime.datetime:
     """An RFC 3339 time of a contract, as an aware datetime in UTC."""
-    moment = datetime.datetime.fromisoformat(text)
-    if moment.tzinfo is None:
-        raise ValueError(f"`{text}` has no zone; write 2020-01-01T00:00:00Z")
-    return moment.astimezone(datetime.UTC)
+    if _MOMENT.fullmatch(text) is None:
+        raise ValueError(f"`{text}` is not a time with a zone; write 2020-01-01T00:00:00Z")
+    return datetime.datetime.fromisoformat(text).astimezone(datetime.UTC)
+
+
+def day_of(text: str) -> datetime.date:
+    """A date of a contract."""
+    if _DATE.fullmatch(text) is None:
+        raise ValueError(f"`{text}` is not a date; write 2020-01-31")
+    return datetime.date.fromisoformat(text)

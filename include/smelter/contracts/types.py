@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from smelter.contracts.misfit import nearest
 from smelter.contracts.names import name_problem
 
 SCALARS = ("string", "boolean", "int", "long", "float", "double", "date", "timestamp", "binary")
@@ -76,8 +76,25 @@ class Struct:
 
 Type: TypeAlias = Scalar | Decimal | Array | Map | Struct
 
-_TOKEN = re.compile(r"\s*([A-Za-z_][A-Za-z0-9_]*|\d+|[<>(),:]|\S)")
+_TOKEN = re.compile(r"\s*([A-Za-z_][A-Za-z0-9_]*|[0-9]+|[<>(),:]|\S)")
 MAX_NESTING = 20
+_CALLED_ELSEWHERE = {
+    "integer": "int",
+    "bigint": "long",
+    "int64": "long",
+    "number": "double",
+    "numeric": "decimal(10,2)",
+    "money": "decimal(10,2)",
+    "text": "string",
+    "varchar": "string",
+    "datetime": "timestamp",
+    "time": "timestamp",
+    "bytes": "binary",
+    "list": "array<string>",
+    "object": "map<string,string>",
+    "dict": "map<string,string>",
+}
+_EXAMPLES = {"decimal": "decimal(10,2)", "array": "array<string>", "map": "map<string,string>"}
 
 
 class TypeProblem(ValueError):
@@ -107,11 +124,14 @@ class _Words:
         self._at += 1
         return word
 
-    def expect(self, wanted: str) -> None:
+    def expect(self, wanted: str, *, example: str = "") -> None:
         found = self.next()
         if found != wanted:
-            got = f"`{found}`" if found is not None else "the end"
-            raise TypeProblem(f"in `{self.text}`: expected `{wanted}`, found {got}")
+            raise self.problem(f"expected `{wanted}`", found, example)
+
+    def problem(self, expected: str, found: str | None, example: str = "") -> TypeProblem:
+        got = f"`{found}`" if found is not None else "the end"
+        return TypeProblem(f"in `{self.text}`: {expected}, found {got}{f'; write {example}' if example else ''}")
 
     def skip(self, *wanted: str) -> bool:
         if tuple(self._words[self._at : self._at + len(wanted)]) != wanted:
@@ -129,7 +149,7 @@ def _read_type(words: _Words, depth: int) -> Type:
     if word == "decimal":
         return _read_decimal(words)
     if word == "array":
-        words.expect("<")
+        words.expect("<", example=_EXAMPLES["array"])
         element = _read_type(words, depth + 1)
         words.expect(">")
         return Array(element)
@@ -137,26 +157,27 @@ def _read_type(words: _Words, depth: int) -> Type:
         return _read_map(words, depth)
     if word == "struct":
         return _read_struct(words, depth)
-    near = difflib.get_close_matches(word or "", (*SCALARS, "decimal", "array", "map", "struct"), n=1)
-    hint = f"did you mean `{near[0]}`? " if near else ""
-    raise TypeProblem(f"`{word or ''}` is not a type; {hint}The types are {known_types()}")
+    elsewhere = _CALLED_ELSEWHERE.get((word or "").lower())
+    hint = f"; did you mean `{elsewhere}`?" if elsewhere else nearest(word or "", (*SCALARS, *_EXAMPLES, "struct"))
+    raise TypeProblem(f"`{word or ''}` is not a type{hint} (the types: {known_types()})")
 
 
 def known_types() -> str:
+    """All types, as they are written."""
     return ", ".join((*SCALARS, "decimal(p,s)", "array<T>", "map<string,T>", "struct<name: T, …>"))
 
 
 def _read_number(words: _Words) -> int:
     word = words.next()
-    if word is None or not word.isdecimal():
-        raise TypeProblem(f"in `{words.text}`: expected a number, found `{word or 'the end'}`")
+    if word is None or not word.isdecimal() or not word.isascii() or len(word) > 4:
+        raise words.problem("expected a small number", word, _EXAMPLES["decimal"])
     return int(word)
 
 
 def _read_decimal(words: _Words) -> Decimal:
-    words.expect("(")
+    words.expect("(", example=_EXAMPLES["decimal"])
     precision = _read_number(words)
-    words.expect(",")
+    words.expect(",", example=_EXAMPLES["decimal"])
     scale = _read_number(words)
     words.expect(")")
     if not 1 <= precision <= MAX_PRECISION or scale > precision:
@@ -165,19 +186,21 @@ def _read_decimal(words: _Words) -> Decimal:
 
 
 def _read_map(words: _Words, depth: int) -> Map:
-    words.expect("<")
-    words.expect("string")
-    words.expect(",")
+    words.expect("<", example=_EXAMPLES["map"])
+    words.expect("string", example=f"{_EXAMPLES['map']}: keys are strings")
+    words.expect(",", example=_EXAMPLES["map"])
     value = _read_type(words, depth + 1)
     words.expect(">")
     return Map(value)
 
 
 def _read_struct(words: _Words, depth: int) -> Struct:
-    words.expect("<")
+    words.expect("<", example="struct<name: string>")
     members: list[Member] = []
     while not members or words.skip(","):
-        name = words.next() or ""
+        name = words.next()
+        if name is None or name in "<>(),:":
+            raise words.problem("expected the name of a member", name, "struct<name: string>")
         problem = name_problem(name)
         if problem:
             raise TypeProblem(f"in `{words.text}`: {problem}")
