@@ -30,7 +30,7 @@ def good_records(contract: Contract, seed: int, count: int) -> list[bytes]:
     st.sampled_from(["ndjson", "array"]),
     st.sampled_from(["dead_letter", "ignore"]),
 )
-@settings(max_examples=150)
+@settings(max_examples=80)
 def test_good_records_are_taken_and_come_back_equal(fields: str, seed: int, form: str, unknown: str) -> None:
     contract = contract_of(fields, unknown)
     records = good_records(contract, seed, 12)
@@ -42,7 +42,7 @@ def test_good_records_are_taken_and_come_back_equal(fields: str, seed: int, form
 
 
 @given(field_lines(), st.integers(0, 10**6))
-@settings(max_examples=150)
+@settings(max_examples=80)
 def test_the_fast_way_and_the_list_of_problems_agree(fields: str, seed: int) -> None:
     """Mutated records, many in one window: each is refused there exactly if the slow way finds a problem alone."""
     contract = contract_of(fields)
@@ -81,7 +81,7 @@ def mutated(record: bytes, rng: random.Random) -> bytes:
 
 
 @given(field_lines(), st.integers(0, 10**6), st.data())
-@settings(max_examples=200)
+@settings(max_examples=120)
 def test_a_single_break_is_refused_at_its_field(fields: str, seed: int, data: st.DataObject) -> None:
     contract = contract_of(fields)
     records = good_records(contract, seed, 1)

@@ -61,7 +61,7 @@ def test_the_page_has_its_examples() -> None:
 
 
 @given(TEXTS, st.integers(1, 9), st.sampled_from([1 << 24, 12, 30]), st.sampled_from([1, 7, 1 << 20]))
-@settings(max_examples=600)
+@settings(max_examples=400)
 @example(b"{11.", 1, 1 << 24, 1)
 @example(b'{"a":1}1.1{\\{"a":1}:{"a":1}["1.tru', 3, 30, 1)
 def test_records_do_not_depend_on_where_chunks_end(text: bytes, chunk: int, limit: int, window: int) -> None:
@@ -75,7 +75,7 @@ def test_records_do_not_depend_on_where_chunks_end(text: bytes, chunk: int, limi
 
 
 @given(TEXTS)
-@settings(max_examples=600)
+@settings(max_examples=400)
 def test_no_byte_but_separators_is_left_out(text: bytes) -> None:
     rest = text.removeprefix(b"\xef\xbb\xbf")
     for _, record in cut(text):

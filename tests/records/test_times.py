@@ -53,7 +53,7 @@ def time_texts(draw: st.DrawFn) -> str:
 
 @pytest.mark.parametrize("kind", READERS)
 @given(texts=st.lists(time_texts(), min_size=1, max_size=20))
-@settings(max_examples=60)
+@settings(max_examples=40)
 def test_one_by_one_and_as_a_column_times_read_the_same(
     kind: tuple[str | None, str | None, bool], texts: list[str]
 ) -> None:
