@@ -24,6 +24,7 @@ class Account:
     rows: int
     arrived_at: int
     suspects: list[Ints] = field(default_factory=list)
+    zeros: list[Ints] = field(default_factory=list)  # rows with a 0 that is kept as its text: it may have been -0
     quotes: int = 0
     _per_value: list[tuple[Rows, Callable[[], Ints]]] = field(default_factory=list)
 
@@ -31,6 +32,10 @@ class Account:
         """Mark the rows of the values at `indices`."""
         if len(indices):
             self.suspects.append(indices if rows is None else rows[indices])
+
+    def zero(self, rows: Rows, indices: Ints) -> None:
+        """Mark the rows of the zeros at `indices`."""
+        self.zeros.append(indices if rows is None else rows[indices])
 
     def saw(self, rows: Rows, total: int, per_value: Callable[[], Ints]) -> None:
         """`total` quotes are explained; `per_value` tells how many for each value, if anybody asks."""

@@ -7,7 +7,7 @@ Nothing here may accept what `problems` refuses.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from itertools import chain
+from itertools import chain, compress
 from operator import attrgetter
 from typing import Any
 
@@ -100,11 +100,17 @@ class _TextMap(_Map):
         if others - {int, bool}:
             account.suspect(rows, np.flatnonzero([kind not in _SCALARS for kind in kinds]))
         if others:
-            values = [
-                value if kind is str or kind is NumberText else _SCALAR_TEXTS.get(kind, _no_text)(value)
-                for kind, value in zip(kinds, values, strict=True)
-            ]
+            self._to_texts(values, kinds, others, rows, account)
         return pa.array(values, pa.string())
+
+    def _to_texts(self, values: list[Any], kinds: list[type], others: set[type], rows: Rows, account: Account) -> None:
+        """Replace what is not a text yet by its text, in place; `-0` has become 0, so zeros are told of."""
+        places = list(compress(range(len(values)), map(others.__contains__, kinds)))
+        zeros = [place for place in places if values[place] == 0 and kinds[place] is int]
+        for place in places:
+            values[place] = _SCALAR_TEXTS.get(kinds[place], _no_text)(values[place])
+        if zeros:
+            account.zero(rows, np.array(zeros, np.int64))
 
 
 _SCALARS = {str, NumberText, int, bool}

@@ -26,7 +26,6 @@ from smelter.records.tree import too_large
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _LETTER_WEIGHT = 1000  # what a bad record counts in a batch that is measured in bytes
-_Piece = Decoded | bytes | Bad
 
 
 @dataclass(frozen=True)
@@ -78,30 +77,49 @@ class Judgement:
         self._arrived_at = _micros(source.arrived_at)
         self._reading = Reading(source, limits)
         self._position = 0
-        self._held: _Piece | None = None
         self._dead = 0
         self._done = False
 
     def __iter__(self) -> Iterator[Judged]:
-        pieces = self._pieces()
+        batches = self._batches()
         while True:
             with _collector_paused():
-                batch = self._next_batch(pieces)
-                if not batch:
+                batch = next(batches, None)
+                if batch is None:
                     break
-                part = self._part(self._sorted(batch))
+                if isinstance(batch, Decoded):
+                    part = self._part(self._sorter.sort_decoded(batch, self._arrived_at))
+                else:
+                    part = self._part(self._sorter.sort_texts(batch, self._arrived_at))
             yield part
         self._done = True
 
-    def _pieces(self) -> Iterator[_Piece]:
-        """Windows, single records and bad ones, in order; the last may be a letter about the file itself."""
+    def _batches(self) -> Iterator[Decoded | list[bytes | Bad]]:
+        """Windows, and between them single records, up to a window's worth of bytes at a time."""
+        waiting: list[bytes | Bad] = []
+        size = 0
+        for piece in self._pieces():
+            if waiting and (isinstance(piece, Decoded) or size > WINDOW_BYTES):
+                yield waiting
+                waiting, size = [], 0
+            if isinstance(piece, Decoded):
+                yield piece
+            elif isinstance(piece, Bad):
+                waiting.append(piece)
+                size += _LETTER_WEIGHT
+            else:
+                waiting += piece.texts
+                size += sum(map(len, piece.texts))
+        if waiting:
+            yield waiting
+
+    def _pieces(self) -> Iterator[Decoded | Whole | Bad]:
+        """What the text was cut into, in order; the last may be a letter about the file itself."""
         limits, tail = self._limits, None
         chunks, decode = iter(self._reading), self._sorter.decode_window
         for piece in Cutter(chunks, decode, limits.max_record_bytes, limits.max_depth):
-            if isinstance(piece, Decoded):
+            if isinstance(piece, Decoded | Whole):
                 yield piece
-            elif isinstance(piece, Whole):
-                yield from piece.texts
             elif isinstance(piece, CutOff):
                 tail = piece.tail
             elif piece.at_end and self._reading.problem is not None:
@@ -119,27 +137,6 @@ class Judgement:
         if isinstance(piece, TooLarge):
             return Bad(piece.text, (too_large(self._limits),))
         return self._sorter.broken(piece.text)
-
-    def _next_batch(self, pieces: Iterator[_Piece]) -> list[_Piece]:
-        """One window, or single records up to a window's worth of bytes; nothing at the end."""
-        batch: list[_Piece] = [self._held] if self._held is not None else []
-        self._held, size = None, 0
-        if batch and isinstance(batch[0], Decoded):
-            return batch
-        for piece in pieces:
-            if isinstance(piece, Decoded) and batch:
-                self._held = piece
-                break
-            batch.append(piece)
-            size += len(piece) if isinstance(piece, bytes) else _LETTER_WEIGHT
-            if isinstance(piece, Decoded) or size > WINDOW_BYTES:
-                break
-        return batch
-
-    def _sorted(self, batch: list[_Piece]) -> Sorted:
-        if isinstance(batch[0], Decoded):
-            return self._sorter.sort_decoded(batch[0], self._arrived_at)
-        return self._sorter.sort_texts([piece for piece in batch if not isinstance(piece, Decoded)], self._arrived_at)
 
     @property
     def receipt(self) -> Receipt:

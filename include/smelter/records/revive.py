@@ -16,15 +16,6 @@ from smelter.records.shape import ABSENT, NumberText, member_attribute
 from smelter.records.tree import Members, Number
 
 
-def has_text_map(kind: Type) -> bool:
-    """Does the type keep scalars as their text anywhere?"""
-    if isinstance(kind, Map):
-        return kind.value == Scalar("string") or has_text_map(kind.value)
-    if isinstance(kind, Array):
-        return has_text_map(kind.element)
-    return isinstance(kind, Struct) and any(has_text_map(member.type) for member in kind.members)
-
-
 def revive(tree: Members, contract: Contract) -> SimpleNamespace:
     """What the decoder would have made of a good record, with every text exact."""
     return _members(tree, [(contract.source_names[name], rules.kind) for name, rules in contract.fields.items()])

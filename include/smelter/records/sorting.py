@@ -21,12 +21,13 @@ from smelter.records.columns import build_fields, fields_of
 from smelter.records.letters import Problem
 from smelter.records.pieces import Decoded, whole_records
 from smelter.records.problems import Inspector
-from smelter.records.revive import has_text_map, revive
+from smelter.records.revive import revive
 from smelter.records.shape import decoder_of
 from smelter.records.source import Limits
 from smelter.records.tree import not_json, tree_of
 
-_AFTER_NUMBER = np.frombuffer(b" \t\r\n,}", np.uint8)
+_NEGATIVE_ZERO = re.compile(rb"-0[ \t\r\n,}]")
+_TRIES = 64
 _ESCAPE = re.compile(rb"\\.", re.DOTALL)
 _QUOTE = ord('"')
 _LONG = 10_000  # from here on numpy counts faster
@@ -60,7 +61,7 @@ class Sorter:
         self._decode_one, self._decode_lines, self._decode_array = one.decode, one.decode_lines, many.decode
         self._columns = fields_of(contract)
         self._inspector = Inspector(contract, limits)
-        self._keeps_text = any(has_text_map(rules.kind) for rules in contract.fields.values())
+        self._refused_in_a_row = 0
 
     def problems_of(self, record: bytes, arrived_at: int) -> tuple[Problem, ...]:
         """Everything that is wrong with one record; nothing if it is good."""
@@ -85,6 +86,7 @@ class Sorter:
         """Sort records that are well-formed, some of which the decoder refuses, among others that are known as bad."""
         events: list[Any] = []
         places: list[int] = []
+        taken: list[bytes] = []
         bad: dict[int, Bad] = {}
         for place, text in enumerate(texts):
             event = text if isinstance(text, Bad) else self._decoded(text, arrived_at)
@@ -93,27 +95,40 @@ class Sorter:
             else:
                 events.append(event)
                 places.append(place)
-        taken = [text for place in places if isinstance(text := texts[place], bytes)]
+                taken.append(text)  # type: ignore[arg-type]
         found = self._sort(events, _Texts(taken), b"\n".join(taken), arrived_at)
         bad.update({places[place]: record for place, record in found.bad.items()})
         return Sorted(found.arrays, [places[place] for place in found.places], bad)
 
     def _decoded(self, text: bytes, arrived_at: int) -> Any:
-        """The decoded record, or why it is bad."""
+        """The decoded record, or why it is bad. Among nothing but bad ones, trying the decoder first is a waste."""
+        if self._refused_in_a_row < _TRIES:
+            event = self._tried(text)
+            if event is not None:
+                self._refused_in_a_row = 0
+                return event
+        tree, problems = self._inspector.problems_of(text, arrived_at)
+        if problems:
+            self._refused_in_a_row += 1
+            return Bad(text, tuple(problems))
+        self._refused_in_a_row = 0
+        event = self._tried(text)
+        return revive(tree, self._contract) if event is None else event
+
+    def _tried(self, text: bytes) -> Any:
         try:
             if not text.isascii():
-                text.decode("utf-8")
+                text.decode()
             return self._decode_one(text)
         except _NOT_TAKEN:
-            tree, problems = self._inspector.problems_of(text, arrived_at)
-            return Bad(text, tuple(problems)) if problems else revive(tree, self._contract)
+            return None
 
     def _sort(self, events: list[Any], texts: _Texts, joined: bytes, arrived_at: int) -> Sorted:
         """Columns of all records first; then those that raised suspicion are looked at one by one."""
-        if self._keeps_text and _has_negative_zero(joined):
-            events = self._with_exact_zeros(events, texts.all, arrived_at)
         account = Account(len(events), arrived_at)
         arrays = build_fields(self._columns, events, None, account)
+        if account.zeros and self._mend_zeros(events, texts.all, account, arrived_at):
+            return self._sort(events, texts, joined, arrived_at)
         bad: dict[int, Bad] = {}
         for place in _suspects(account, joined, texts, self._limits.max_depth):
             problems = self._inspector.problems_of(texts.all[place], arrived_at)[1]
@@ -126,13 +141,16 @@ class Sorter:
             arrays = [array.take(take) for array in arrays]
         return Sorted(arrays, places, bad)
 
-    def _with_exact_zeros(self, events: list[Any], texts: Sequence[bytes], arrived_at: int) -> list[Any]:
-        events = list(events)
-        for place, text in enumerate(texts):
-            if _has_negative_zero(text):
-                tree, problems = self._inspector.problems_of(text, arrived_at)
-                events[place] = events[place] if problems else revive(tree, self._contract)
-        return events
+    def _mend_zeros(self, events: list[Any], texts: list[bytes], account: Account, arrived_at: int) -> bool:
+        """Read those records anew in which a 0 that is kept as text may have been `-0`; False if there is none."""
+        is_any = False
+        for place in set(np.concatenate(account.zeros).tolist()):
+            if _NEGATIVE_ZERO.search(texts[place]):
+                tree, problems = self._inspector.problems_of(texts[place], arrived_at)
+                if not problems:
+                    events[place] = revive(tree, self._contract)
+                    is_any = True
+        return is_any
 
     def broken(self, text: bytes) -> Bad:
         """What is wrong with a record that is not JSON."""
@@ -190,15 +208,6 @@ def _count_quotes(value: Any, depth_left: int) -> int:
         elif isinstance(item, dict | list):
             quotes += _count_quotes(item, depth_left - 1)
     return quotes
-
-
-def _has_negative_zero(text: bytes) -> bool:
-    """Might a member's value be `-0`?"""
-    if b"-0" not in text:
-        return False
-    data = np.frombuffer(text, np.uint8)
-    places = np.flatnonzero((data[:-2] == 0x2D) & (data[1:-1] == 0x30))
-    return bool(np.isin(data[places + 2], _AFTER_NUMBER).any())
 
 
 def _quotes(text: bytes) -> int:
