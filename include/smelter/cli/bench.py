@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import tempfile
 from pathlib import Path
@@ -32,6 +33,9 @@ def judge(
     context: typer.Context,
     events: Annotated[int, typer.Option(min=10_000, help="How many events.")] = 1_000_000,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs.")] = False,
+    output: Annotated[
+        Path | None, typer.Option("--output", metavar="DIR", help="Also write judge.md and judge.json here.")
+    ] = None,
 ) -> None:
     """Bytes to Arrow, everything checked, beside DuckDB's read_json and json.loads. Takes about three minutes."""
     from smelter.bench.judge import bench_judge
@@ -39,6 +43,10 @@ def judge(
     contract_file = session_of(context).settings.contracts / "events.yaml"
     with tempfile.TemporaryDirectory(prefix="smelter-bench-") as scratch:
         found = bench_judge(contract_file, Path(scratch), events, lambda line: print(line, file=sys.stderr, flush=True))
+    if output is not None:
+        output.mkdir(parents=True, exist_ok=True)
+        (output / "judge.json").write_text(json.dumps(found.as_json(), indent=2, ensure_ascii=False) + "\n", "utf-8")
+        (output / "judge.md").write_text(found.as_markdown(), "utf-8")
     if as_json:
         print_json(found.as_json())
     else:
