@@ -10,6 +10,7 @@ import pytest
 from smelter import __version__
 from smelter.cli import main
 from smelter.cli.main import _global_options_first, run
+from smelter.cli.session import complete_dataset
 
 
 def test_help_lists_every_command_with_its_purpose(capsys: pytest.CaptureFixture[str]) -> None:
@@ -70,3 +71,10 @@ def test_wrong_settings_are_refused_with_their_origin(
     said = capsys.readouterr().out
     assert "SMELTER_MAX_FILE_BYTES" in said
     assert "--lake" in said
+
+
+def test_the_shell_is_offered_the_datasets(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert complete_dataset("") == ["events", "taxi_trips"]
+    assert complete_dataset("t") == ["taxi_trips"]
+    monkeypatch.setenv("SMELTER_NO_SUCH_SETTING", "1")
+    assert complete_dataset("") == []

@@ -152,6 +152,11 @@ def test_a_field_that_repeats_late_is_not_called_a_key() -> None:
     assert "silver: {key: [n]" in draft(*sample[:4000])
 
 
+def test_a_field_of_mixed_types_is_not_called_a_key() -> None:
+    assert "# silver: {key: [...]}" in draft({"a": 1}, {"a": 2}, {"a": "x"})
+    assert "silver: {key: [a]" in draft({"a": 1}, {"a": 2}, {"a": 3})
+
+
 def test_a_sample_without_a_usable_field_is_refused() -> None:
     for sample in ([{}], [{"": 1}], [{"a": json.loads("[" * 40 + "]" * 40)}]):
         with pytest.raises(Refused, match="has no field that a contract can name"):

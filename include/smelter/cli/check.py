@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from smelter.cli.limits import judge_of
-from smelter.cli.session import print_table, session_of
+from smelter.cli.session import complete_dataset, print_table, session_of
 from smelter.errors import Unreachable
 
 if TYPE_CHECKING:
@@ -30,7 +30,12 @@ def register(app: typer.Typer) -> None:
 def check(
     context: typer.Context,
     paths: Annotated[list[str], typer.Argument(metavar="PATH", help="Files, folders, or - for standard input.")],
-    dataset: Annotated[str, typer.Option("--dataset", "-d", metavar="DATASET", help="The contract to judge by.")],
+    dataset: Annotated[
+        str,
+        typer.Option(
+            "--dataset", "-d", metavar="DATASET", help="The contract to judge by.", autocompletion=complete_dataset
+        ),
+    ],
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON; it holds every letter.")] = False,
     letters: Annotated[
         int | None, typer.Option("--letters", min=0, metavar="N", help="Show this many dead letters.")

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 
 import typer
 
-from smelter.cli.session import print_json, print_table, session_of
+from smelter.cli.session import complete_dataset, print_json, print_table, session_of
 from smelter.contracts import Contract
 from smelter.producer.plan import SIMULATED_RATE, Faults, Format, Plan, Produced
 
@@ -52,7 +52,10 @@ def _fault(flag: str, about: str) -> Any:
 
 def produce(
     context: typer.Context,
-    dataset: Annotated[str, typer.Argument(help="The dataset; its contract says what a record is.")],
+    dataset: Annotated[
+        str,
+        typer.Argument(help="The dataset; its contract says what a record is.", autocompletion=complete_dataset),
+    ],
     count: Annotated[int, typer.Option("--count", "-n", min=1, help="How many records.")],
     rate: Annotated[float | None, typer.Option(help="Records a second, in real time; without it, all at once.")] = None,
     records_per_file: Annotated[int, typer.Option(min=1, help="How many records a file has.")] = 1000,

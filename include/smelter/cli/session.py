@@ -11,7 +11,8 @@ from typing import Any
 
 import typer
 
-from smelter.contracts import Contract, find_contract
+from smelter.contracts import Contract, dataset_names, find_contract
+from smelter.errors import SmelterError
 from smelter.settings import LoadedSettings, Settings, load_settings
 
 
@@ -46,6 +47,14 @@ def session_of(context: typer.Context) -> Session:
     session = context.obj
     assert isinstance(session, Session)
     return session
+
+
+def complete_dataset(incomplete: str) -> list[str]:
+    """Datasets for the shell to offer; a broken setting must not break the shell's line."""
+    try:
+        return [name for name in dataset_names(load_settings().values.contracts) if name.startswith(incomplete)]
+    except SmelterError:
+        return []
 
 
 def print_json(value: Any) -> None:
