@@ -84,7 +84,9 @@ def load_settings(lake: Path | None = None, environ: Mapping[str, str] | None = 
     environ = os.environ if environ is None else environ
     given: dict[str, tuple[Any, str]] = {}
     from_environment = {
-        name.removeprefix("SMELTER_").lower(): (value, name) for name, value in environ.items() if _is_ours(name)
+        name.removeprefix("SMELTER_").lower(): (value, name)
+        for name, value in environ.items()
+        if name.startswith("SMELTER_") and value  # an empty variable is one that is not set
     }
     if lake is not None:
         from_environment["lake"] = (str(lake), "--lake")
@@ -93,10 +95,6 @@ def load_settings(lake: Path | None = None, environ: Mapping[str, str] | None = 
     given.update(from_environment)
     _refuse_unknown(given)
     return _checked(given)
-
-
-def _is_ours(name: str) -> bool:
-    return name.startswith("SMELTER_")
 
 
 def _from_file(path: Path) -> dict[str, tuple[Any, str]]:

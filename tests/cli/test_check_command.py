@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -102,7 +104,7 @@ def test_all_good_is_exit_0_and_bad_is_exit_1(tmp_path: Path, capsys: pytest.Cap
     file = tmp_path / "a.json"
     file.write_text(GOOD)
     assert run(["check", str(file), "--dataset", "events"]) == 0
-    assert "1 records: 1 good, 0 dead under events@1" in capsys.readouterr().out
+    assert "1 file, 1 record: 1 good, 0 dead under events@1" in capsys.readouterr().out
     file.write_text("rubbish")
     assert run(["check", str(file), "--dataset", "events"]) == 1
     said = capsys.readouterr().out
@@ -118,7 +120,7 @@ def test_letters_can_be_limited(tmp_path: Path, capsys: pytest.CaptureFixture[st
     run(["check", str(file), "--dataset", "events", "--letters", "2"])
     said = capsys.readouterr().out
     assert said.count("not JSON: at byte 0") == 2
-    assert "28 more" in said
+    assert "28 not shown" in said
 
 
 def test_folders_are_read_with_their_subfolders_and_without_unfinished_files(
@@ -169,6 +171,53 @@ def test_odd_texts_are_printed_without_breaking_the_terminal(
     assert "\x1b" not in said
     assert "\x07" not in said
     assert "[bold]x[/bold]" in said
+
+
+def test_a_file_that_cannot_be_looked_at_is_one_letter_and_a_pipe_is_no_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "a.json").write_text(GOOD)
+    (tmp_path / "broken").symlink_to(tmp_path / "gone")
+    os.mkfifo(tmp_path / "pipe")
+    code, found = checked(capsys, str(tmp_path), "--dataset", "events")
+    assert (code, found["files"], found["accepted"], found["by_reason"]) == (1, 2, 1, {"file_unreadable": 1})
+
+
+def test_the_table_says_which_field_and_rule_to_look_at_first(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bad = GOOD.replace('"e1"', "5")
+    (tmp_path / "a.json").write_text("\n".join([bad, bad, GOOD.replace("purchase", "buy")]))
+    run(["check", str(tmp_path), "--dataset", "events", "--letters", "0"])
+    said = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert ["wrong_type", "event_id", "type", "2"] in said
+    assert ["rule_broken", "event_type", "one_of", "1"] in said
+
+
+def test_file_names_are_printed_without_breaking_the_terminal(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "a\x1b[31m\n.json").write_text("rubbish")
+    run(["check", str(tmp_path), "--dataset", "events"])
+    assert "a\\x1b[31m\\n.json:0  not_json" in capsys.readouterr().out
+
+
+def test_a_terminal_without_our_letters_is_no_error(tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text(GOOD.replace("u1", "é€" * 200).replace('"e1"', "5"))
+    words = [*SMELT, "check", str(tmp_path), "--dataset", "events"]
+    done = subprocess.run(words, capture_output=True, env={**os.environ, "PYTHONIOENCODING": "latin-1"}, check=False)
+    assert (done.returncode, done.stderr) == (1, b"")
+
+
+def test_ctrl_c_is_told(tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text((GOOD + "\n") * 1_000_000)
+    words = [*SMELT, "check", str(tmp_path), "--dataset", "events", "--json"]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as check:
+        assert check.stdout is not None
+        check.stdout.read(10)  # it has begun
+        check.send_signal(signal.SIGINT)
+        _, said = check.communicate()
+    assert (check.returncode, said) == (130, b"stopped\n")
 
 
 def test_a_reader_that_goes_away_is_no_error(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from smelter.contracts import Contract, ContractInvalid, parse_contract
+from smelter.contracts.diff import Change, compare
 
 SHIPPED = Path(__file__).resolve().parents[2] / "include" / "contracts"
 MINIMAL = "dataset: things\nversion: 1\nsource: {files: landing/things}\nfields:\n  a: {type: string}\n"
@@ -39,3 +40,15 @@ def the_fault(text: str) -> tuple[int, str]:
     """The only fault of a contract that must be refused."""
     (fault,) = faults_of(text)
     return fault
+
+
+def changes(old: str, new: str, *, more: str = "", more_new: str | None = None) -> list[Change]:
+    """The changes from one list of fields (separated by ` | `) to another, with the next version."""
+    before = contract(with_fields(*old.split(" | "), more=more))
+    after = contract(with_fields(*new.split(" | "), version=2, more=more if more_new is None else more_new))
+    return compare(before, after)
+
+
+def the_change(old: str, new: str, **more: str) -> Change:
+    (change,) = changes(old, new, **more)
+    return change

@@ -108,7 +108,7 @@ values = st.recursive(
 records = st.lists(st.dictionaries(texts, values, max_size=4), min_size=1, max_size=5)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(records)
 def test_any_sample_gives_a_draft_that_loads_and_tells_of_every_dead_letter(sample: list[dict[str, Any]]) -> None:
     try:

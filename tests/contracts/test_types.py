@@ -52,7 +52,10 @@ def test_white_space_between_words_does_not_matter(kind, space: str) -> None:
     assert parse_type(spaced) == kind
 
 
-@given(st.text(max_size=30))
+words = st.sampled_from([*SCALARS, "decimal", "array", "map", "struct", *"<>(),: ", "not null", "7", "a", "é"])
+
+
+@given(st.text(max_size=30) | st.lists(words, max_size=8).map("".join))
 def test_any_other_text_is_refused_in_one_way(text: str) -> None:
     try:
         found = parse_type(text)

@@ -95,7 +95,7 @@ def test_without_a_terminal_and_without_yes_nothing_is_dropped(
     monkeypatch.setattr(sys, "stdin", io.StringIO("pond\n"))
     before = names(lake)
     assert run(["--lake", str(lake), "lake", "drop"]) == 1
-    assert "smelt lake drop --yes" in capsys.readouterr().err
+    assert f"smelt --lake {lake} lake drop --yes" in capsys.readouterr().err
     assert names(lake) == before
 
 

@@ -28,8 +28,8 @@ _BAD = Faults(invalid=0.2, missing=0.2, wrong_type=0.2, extra=0.2, nulls=0.1, ga
 Say = Callable[[str], None]
 _ABOUT_THE_FILES = (
     "`ndjson` is one file. `arrays` are files of 1,000 events, each one array; `many` the same as NDJSON. `bad` holds",
-    "only bad records (rules broken, fields missing, null, unknown or of the wrong type, text that is no JSON), judged to",
-    "dead letters in Arrow columns. `large` is one NDJSON file of 1 GB, for the peak of memory.",
+    "only bad records (rules broken, fields missing, null, unknown or of the wrong type, text that is no JSON), judged",
+    "to dead letters in Arrow columns. `large` is one NDJSON file of 1 GB, for the peak of memory.",
 )
 
 
@@ -73,7 +73,7 @@ class JudgeBench:
             "# The judge",
             "",
             f"Written by `smelt bench judge --output docs/benchmarks`: {self.events:,} events of about 340 bytes,",
-            "bytes to Arrow in one process, contenders in turn. Processor time of the best of the rounds; imports do not count.",
+            "bytes to Arrow in one process, contenders in turn. Processor time of the best round; imports not counted.",
             "DuckDB is `read_json` with types given and one thread: it checks nothing. `json.loads` makes no columns.",
             "",
             ", ".join(f"{name} {value}" for name, value in self.machine.items()) + ".",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -13,13 +14,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from smelter.cli.limits import judge_of
-from smelter.cli.session import complete_dataset, print_table, session_of
+from smelter.cli.session import complete_dataset, counted, print_table, printable, session_of
 from smelter.errors import Unreachable
 
 if TYPE_CHECKING:
     from smelter.records import DeadLetter, Judge, Source, Survey
 
 _SHOWN_TO_PEOPLE = 5
+_SHOWN_TEXT = 160
+_MOST_ROWS = 20
 
 
 def register(app: typer.Typer) -> None:
@@ -38,7 +41,8 @@ def check(
     ],
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON; it holds every letter.")] = False,
     letters: Annotated[
-        int | None, typer.Option("--letters", min=0, metavar="N", help="Show this many dead letters.")
+        int | None,
+        typer.Option("--letters", min=0, metavar="N", help="Show this many dead letters; 5 for people, all in JSON."),
     ] = None,
 ) -> None:
     """Judge records and say which are good, and why the others are not. Writes nothing; exit 1 if any is bad."""
@@ -56,7 +60,7 @@ def _sources(paths: list[str]) -> Iterator[Source]:
     from smelter.records import Source, files_under
 
     for path in paths:
-        if path != "-" and not Path(path).exists():
+        if path != "-" and not os.path.lexists(path):
             raise Unreachable(f"there is no file or folder {path}", data="nothing was judged")
     for path in paths:
         if path == "-":
@@ -79,6 +83,7 @@ def _check_for_programs(judge: Judge, sources: Iterator[Source], most: int | Non
             written += 1
 
     sys.stdout.write('{"letters": [')
+    sys.stdout.flush()
     found = survey(judge, sources, write, _progress())
     totals = {
         "files": found.files,
@@ -113,25 +118,28 @@ def _check_for_people(judge: Judge, sources: Iterator[Source], most: int) -> Sur
         judge, sources, lambda letter: examples.append(letter) if len(examples) < most else None, _progress()
     )
     print(
-        f"{found.files:,} files, {found.records:,} records: "
+        f"{counted(found.files, 'file')}, {counted(found.records, 'record')}: "
         f"{found.accepted:,} good, {found.dead:,} dead under {judge.contract.label}"
     )
-    if found.by_reason:
-        rows = [(reason, f"{count:,}") for reason, count in found.by_reason.most_common()]
-        print_table(("reason", "records"), rows, right=("records",))
+    if found.by_field:
+        rows = [(*map(printable, place), f"{count:,}") for place, count in found.by_field.most_common(_MOST_ROWS)]
+        print_table(("problem", "field", "rule", "records"), rows, right=("records",))
+    if examples:
+        print("file:position, where positions count a file's records from 0\n")
     for letter in examples:
         _print_letter(letter)
     if found.dead > len(examples):
-        print(f"… and {found.dead - len(examples):,} more; --letters {found.dead} shows them, --json is for programs")
+        print(f"… {found.dead - len(examples):,} not shown; --letters {found.dead} shows all, --json is for programs")
     return found
 
 
 def _print_letter(letter: DeadLetter) -> None:
-    print(f"{letter.source}:{letter.position}  {letter.reason.value}")
+    print(f"{printable(letter.source)}:{letter.position}  {letter.reason.value}")
     for problem in letter.errors:
-        print(f"    {problem.message}")
-    raw = letter.raw if len(letter.raw) <= 160 else letter.raw[:159] + "…"
-    print(f"    {raw.replace(chr(10), ' ').encode('unicode_escape').decode() if not raw.isprintable() else raw}\n")
+        print(f"    {printable(problem.message)}")
+    if letter.raw:
+        print(f"    {printable(letter.raw if len(letter.raw) <= _SHOWN_TEXT else letter.raw[: _SHOWN_TEXT - 1] + '…')}")
+    print()
 
 
 def _progress() -> Callable[[Survey], None]:

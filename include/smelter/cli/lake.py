@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -50,7 +51,8 @@ def _show(lake: Path, parts: list[Part]) -> None:
 
 def _ask(lake: Path) -> None:
     if not sys.stdin.isatty():
-        raise Refused("dropping a lake needs a yes", data="nothing was removed", next_step="smelt lake drop --yes")
+        command = shlex.join(["smelt", "--lake", str(lake), "lake", "drop", "--yes"])
+        raise Refused("dropping a lake needs a yes", data="nothing was removed", next_step=command)
     answer = input(f"type the lake's name, {lake.name}, to remove them: ")
     if answer.strip() != lake.name:
         raise Refused("that is not the lake's name", data="nothing was removed")

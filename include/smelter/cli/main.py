@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import io
 import os
 import sys
 import traceback
@@ -17,6 +18,7 @@ from smelter.cli import bench, check, contract, demo, doctor, lake, produce, set
 from smelter.cli.session import Session
 from smelter.errors import SmelterError, Unreachable
 
+_INTERRUPTED = 130
 app = typer.Typer(
     name="smelt",
     help="Smelter: every record that arrives is in exactly one place, bronze or dead letters, "
@@ -55,8 +57,10 @@ def _options(
 
 def main() -> None:
     """Run the command line and leave with the exit code of the menu."""
-    arguments = _global_options_first(sys.argv[1:])
-    sys.exit(run(arguments))
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # a terminal that has no ✓ must not end the command
+    sys.exit(run(_global_options_first(sys.argv[1:])))
 
 
 def run(arguments: list[str]) -> int:
@@ -70,10 +74,12 @@ def run(arguments: list[str]) -> int:
         problem.show()
         return problem.exit_code
     except typer.Exit as leaving:
+        if leaving.exit_code == _INTERRUPTED:  # Typer's own word for Ctrl-C
+            print("stopped", file=sys.stderr)
         return leaving.exit_code
     except (typer.Abort, KeyboardInterrupt):
         print("stopped", file=sys.stderr)
-        return 130
+        return _INTERRUPTED
     except SystemExit as leaving:  # Typer's own word for a reader that went away, as in `smelt check … | head`
         if not isinstance(leaving.__context__, BrokenPipeError):
             raise

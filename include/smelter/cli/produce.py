@@ -15,10 +15,13 @@ import typer
 
 from smelter.cli.session import complete_dataset, print_json, print_table, session_of
 from smelter.contracts import Contract
+from smelter.errors import Refused
+from smelter.lake.layout import ensure_layout
 from smelter.producer.plan import SIMULATED_RATE, Faults, Format, Plan, Produced
 
 _FAULTS = "Faults, as rates: 0.05 or 5%"
 _SEEDS = 1_000_000
+_TRUTH_BEGINS = b'{"source":'
 
 
 def register(app: typer.Typer) -> None:
@@ -101,9 +104,13 @@ def produce(
         late=late, out_of_order=out_of_order, future=future, nulls=nulls, empty_file=empty_file,
         duplicate_file=duplicate_file, garbage=garbage,
     )  # fmt: skip
+    folder = _folder(to, session.landing(contract))
+    _guard_truth(truth, folder)
+    if to is None:
+        ensure_layout(session.settings.lake)
     plan = Plan(
         count=count,
-        to=_folder(to, session.landing(contract)),
+        to=folder,
         seed=random.SystemRandom().randrange(_SEEDS) if seed is None else seed,
         start=start or _start_that_ends_now(count, rate),
         rate=rate,
@@ -132,6 +139,16 @@ def _folder(to: str | None, landing: Path) -> Path | None:
     if to == "-":
         return None
     return landing if to is None else Path(to).expanduser().absolute()
+
+
+def _guard_truth(truth: Path | None, folder: Path | None) -> None:
+    """The truth is not a record, and writing it must not cost anybody a file."""
+    if truth is None:
+        return
+    if str(truth) == "-" or (folder is not None and folder in truth.absolute().parents):
+        raise typer.BadParameter("the truth needs a file of its own, outside the records' folder", param_hint="--truth")
+    if truth.exists() and truth.read_bytes()[: len(_TRUTH_BEGINS)] not in (_TRUTH_BEGINS, b""):
+        raise Refused(f"{truth} exists and is no truth file", data="nothing was written", next_step="take another name")
 
 
 def _start_that_ends_now(count: int, rate: float | None) -> datetime.datetime:

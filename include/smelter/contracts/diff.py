@@ -192,11 +192,11 @@ def _silver(old: Contract, new: Contract) -> Iterator[Change]:
     if old.silver is None and new.silver is not None:
         yield _safe("silver", "added", "silver begins with the first row of bronze")
     elif old.silver is not None and _renamed_silver(old, new) != new.silver:
-        gone = "removed" if new.silver is None else ""
-        changed = [key for key in _SILVER_KEYS if getattr(old.silver, key) != getattr(new.silver, key, None)]
-        why = "silver's rows were merged under the old words, and some of them are not kept that should be"
-        way_out = "make a new dataset that reads the same files, and let its silver take over"
-        yield _refused("silver", gone or f"{', '.join(changed)} changed", why, way_out)
+        if new.silver is None:
+            yield _safe("silver", "removed", "silver is no longer built; its rows stay as they are")
+            return
+        changed = [key for key in _SILVER_KEYS if getattr(old.silver, key) != getattr(new.silver, key)]
+        yield _safe("silver", f"{', '.join(changed)} changed", "silver must be rebuilt once, from bronze")
 
 
 def _renamed_silver(old: Contract, new: Contract) -> Silver | None:

@@ -26,6 +26,8 @@ def plan_drop(lake: Path) -> list[Part]:
     """What a drop would remove, in its order; a folder that is not a lake of this layout is refused."""
     layout.refuse_unless_lake(lake)
     layout.refuse_other_layout(lake)
+    if layout.layout_version(lake) is None:  # tables are made only in a lake that has one, so these are not ours
+        return []
     there = [lake / name for name in DROPPED if os.path.lexists(lake / name)]
     return [Part(path, _size(path), path.is_symlink()) for path in there]
 

@@ -14,7 +14,7 @@ from smelter.contracts import Contract, FieldRules
 from smelter.contracts.types import Array, Map, Scalar, Struct, Type
 from smelter.records.letters import Problem, Reason
 from smelter.records.rules import Rules, describe, rules_of
-from smelter.records.scalars import WRONG, scalar_reader
+from smelter.records.scalars import WRONG, scalar_reader, why_wrong
 from smelter.records.source import Limits
 from smelter.records.tree import Members, Number, clipped, kind_of, shown, tree_of
 
@@ -99,20 +99,24 @@ def _scalar(kind: Type, rules: FieldRules | None) -> Check:
     if kind == Scalar("string") and not rules_of(kind, rules):
         return _plain_string
     read, found_rules, wanted = scalar_reader(kind, rules), rules_of(kind, rules), describe(kind, rules)
+    why = why_wrong(kind, rules)
 
     def check(value: Any, path: str, where: Where) -> None:
         typed = read(value)
         if typed is WRONG:
-            _wrong_type(value, wanted, path, where)
+            _wrong_type(value, wanted, path, where, why(value))
         elif found_rules:
             _report_rules(found_rules, value, typed, path, where)
 
     return check
 
 
-def _wrong_type(value: Any, wanted: str, path: str, where: Where) -> None:
+def _wrong_type(value: Any, wanted: str, path: str, where: Where, why: str = "") -> None:
     found = shown(value)
-    message = f"`{path}` should be {wanted} and is {kind_of(value)}: {found}"
+    is_plain = value is None or isinstance(value, list)
+    message = f"`{path}` should be {wanted} and is {found if is_plain else f'{kind_of(value)}: {found}'}"
+    if why:
+        message += f" ({why})"
     where.found.append(Problem(Reason.WRONG_TYPE, "type", path, found, message))
     _check_repeated_below(value, path, where)
 

@@ -12,6 +12,7 @@ from smelter.contracts import FieldRules
 from smelter.contracts.rules import INTEGERS
 from smelter.contracts.types import Decimal, Scalar, Type
 from smelter.records.leaves import exact_decimal
+from smelter.records.moments import why_no_time
 from smelter.records.shape import FLOAT32_OVERFLOW
 from smelter.records.times import TimeReader
 from smelter.records.tree import Number
@@ -85,3 +86,32 @@ def _float(overflow: float) -> Reader:
         return number if abs(number) < overflow else WRONG
 
     return read
+
+
+def why_wrong(kind: Type, rules: FieldRules | None) -> Callable[[Any], str]:
+    """What a person needs to hear about a value that is not of the type, if it is not clear from the value."""
+    if isinstance(kind, Decimal):
+        return lambda value: _why_no_decimal(value, kind) if type(value) is Number else ""
+    assert isinstance(kind, Scalar)
+    if kind.name in ("date", "timestamp"):
+        format_, zone = (rules.format, rules.zone) if rules is not None else (None, None)
+        reader = TimeReader(format_, zone, kind.name == "date")
+        return lambda value: why_no_time(value, reader) if type(value) is str else ""
+    if kind.name in INTEGERS:
+        return lambda value: _why_no_integer(value, kind.name) if type(value) is Number else ""
+    if kind.name in ("float", "double"):
+        return lambda value: f"too large for {kind.name}" if type(value) is Number else ""
+    return lambda _value: ""
+
+
+def _why_no_decimal(value: Number, kind: Decimal) -> str:
+    wider = exact_decimal(value, Decimal(38, 38 - (kind.precision - kind.scale)))
+    if wider is not None:
+        return f"more than {kind.scale} digits after the point"
+    return f"more than {kind.precision - kind.scale} digits before the point, or too many in all"
+
+
+def _why_no_integer(value: Number, name: str) -> str:
+    if value.lstrip("-").isdecimal():
+        return f"beyond the range of {name}"
+    return "an integer has neither point nor exponent"

@@ -43,12 +43,22 @@ class Source:
 
     @classmethod
     def of_file(cls, path: Path) -> Source:
-        """A local file; it arrived when it was last modified."""
+        """A local file; it arrived when it was last modified. One that cannot be looked at cannot be opened either."""
         path = path.absolute()
-        stat = path.stat()
+        try:
+            stat = path.stat()
+        except OSError as problem:
+            return cls(str(path), 0, datetime.fromtimestamp(0, UTC), _raising(problem))
         arrived = datetime.fromtimestamp(stat.st_mtime_ns // 1_000_000_000, UTC)
         arrived = arrived.replace(microsecond=stat.st_mtime_ns // 1000 % 1_000_000)
         return cls(str(path), stat.st_size, arrived, lambda: path.open("rb", buffering=0))
+
+
+def _raising(problem: OSError) -> Callable[[], BinaryIO]:
+    def refuse() -> BinaryIO:
+        raise problem
+
+    return refuse
 
 
 class Reading:

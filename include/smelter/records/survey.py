@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
@@ -14,6 +15,8 @@ from smelter.records.letters import DeadLetter
 from smelter.records.pieces import Whole
 from smelter.records.source import Limits, Reading, Source
 
+_MOST_PLACES = 10_000  # hostile records have any number of field names
+_INDEX = re.compile(r"\[\d+\]")
 _UNFINISHED_BEGINNINGS = (".", "_")
 _UNFINISHED_ENDINGS = (".tmp", ".part")
 
@@ -28,6 +31,19 @@ class Survey:
     dead: int = 0
     bytes: int = 0
     by_reason: Counter[str] = field(default_factory=Counter)
+    by_field: Counter[tuple[str, str, str]] = field(default_factory=Counter)  # problem, field, rule
+
+    def add(self, letter: DeadLetter) -> None:
+        """Count a letter by its reason, and once for each field and rule with a problem."""
+        self.by_reason[letter.reason.value] += 1
+        places = {(e.reason.value, _any_element(e.field), e.rule) for e in letter.errors}
+        for place in places:
+            if place in self.by_field or len(self.by_field) < _MOST_PLACES:
+                self.by_field[place] += 1
+
+
+def _any_element(field: str) -> str:
+    return _INDEX.sub("[]", field) if "[" in field else field
 
 
 def survey(
@@ -45,7 +61,7 @@ def survey(
             total.dead += len(part.letters)
             total.records = total.accepted + total.dead
             for letter in part.letters:
-                total.by_reason[letter.reason.value] += 1
+                total.add(letter)
                 on_letter(letter)
             on_progress(total)
         total.files += 1
@@ -74,5 +90,6 @@ def files_under(path: Path) -> Iterator[Path]:
     for folder, subfolders, names in os.walk(path):
         subfolders[:] = sorted(name for name in subfolders if is_finished(name))
         for name in sorted(names):
-            if is_finished(name):
-                yield Path(folder, name)
+            path = Path(folder, name)
+            if is_finished(name) and (path.is_file() or not path.exists()):  # a pipe is no file, a broken link is one
+                yield path

@@ -96,6 +96,16 @@ class TimeReader:
 
     # One at a time.
 
+    def has_shape(self, text: str) -> bool:
+        """Is the text written as such times are, whether or not there is such a time?"""
+        return len(text) <= _LONGEST and text.isascii() and self._pattern.fullmatch(text) is not None
+
+    def skips(self, text: str) -> bool:
+        """Is it a local time that a change of the clock left out?"""
+        return (
+            self.zone is not None and TimeReader(self.format, "UTC").read(text) is not None and self.read(text) is None
+        )
+
     def read(self, text: str) -> int | None:
         """The moment that a text stands for, or None if it stands for none."""
         match = self._pattern.fullmatch(text) if len(text) <= _LONGEST and text.isascii() else None

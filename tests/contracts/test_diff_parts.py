@@ -1,0 +1,171 @@
+"""Fields that come, go or get another name; and changes of the other parts of a contract."""
+
+from __future__ import annotations
+
+import pytest
+from contract_texts import changes, contract, the_change, with_fields
+
+from smelter.contracts.diff import Change, compare
+
+STRICTER = "stricter: for new records only, what is stored stays as it is"
+
+
+def test_an_optional_field_can_be_added_anywhere() -> None:
+    change = the_change("a: {type: int}", "b: {type: date} | a: {type: int}")
+    assert change == Change("fields.b", "added, date", True, "old rows have null")
+
+
+def test_an_added_field_may_have_been_ignored_before() -> None:
+    change = the_change("a: {type: int}", "a: {type: int} | b: {type: date}", more="unknown_fields: ignore\n")
+    assert change.is_safe
+    assert "taken with another value under this name" in change.why
+
+
+def test_a_required_field_cannot_be_added() -> None:
+    change = the_change("a: {type: int}", "a: {type: int} | b: {type: int, required: true}")
+    assert (change.where, change.what, change.is_safe) == ("fields.b", "added as required", False)
+    assert change.why == "rows that are already stored have no value for it"
+    assert change.way_out == "add it as optional, and check for null in silver"
+
+
+def test_a_field_cannot_be_removed() -> None:
+    change = the_change("a: {type: int} | b: {type: int}", "a: {type: int}")
+    assert (change.where, change.what, change.is_safe) == ("fields.b", "removed", False)
+    assert change.way_out == "keep it, as an optional field; if it has a new name, say `was: b` there"
+
+
+def test_another_order_of_fields_is_safe() -> None:
+    change = the_change("a: {type: int} | b: {type: int}", "b: {type: int} | a: {type: int}")
+    assert change == Change("fields", "another order", True, "only the order of the columns")
+
+
+def test_a_rename_is_safe_and_says_what_records_must_say() -> None:
+    change = the_change("a: {type: int}", "b: {type: int, was: a}")
+    assert (change.where, change.what, change.is_safe) == ("fields.b", "renamed from a", True)
+    assert change.why == "the column keeps its values; records must say `b` from now on, or the contract `from: a`"
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("a: {type: int}", "b: {type: int, was: a, from: a}"),
+        ("a: {type: int, from: X}", "b: {type: int, was: a, from: X}"),
+        ("a: {type: int, from: b}", "b: {type: int, was: a}"),
+    ],
+)
+def test_a_rename_under_which_records_stay_the_same_is_safe(old: str, new: str) -> None:
+    change = the_change(old, new)
+    assert change.is_safe
+    assert "records go on saying" in change.why
+
+
+def test_a_rename_that_would_drop_values_in_silence_is_refused() -> None:
+    change = the_change("a: {type: int}", "b: {type: int, was: a}", more="unknown_fields: ignore\n")
+    assert not change.is_safe
+    assert "would lose the value in silence" in change.why
+    assert change.way_out == "say `from: a` too"
+
+
+def test_a_rename_that_reads_another_name_is_refused() -> None:
+    change = the_change("a: {type: int, from: X}", "b: {type: int, was: a, from: Y}")
+    assert (change.what, change.is_safe) == ("read from X → Y", False)
+
+
+def test_a_renamed_field_is_compared_with_what_it_was() -> None:
+    found = changes("a: {type: long} | z: {type: int}", "z: {type: int} | b: {type: int, was: a, from: a}")
+    assert [(change.what, change.is_safe) for change in found] == [
+        ("renamed from a", True),
+        ("type long → int", False),
+        ("another order", True),
+    ]
+
+
+def test_a_rename_of_nothing_is_refused() -> None:
+    change = the_change("a: {type: int}", "a: {type: int} | b: {type: int, was: c}")
+    assert (change.is_safe, change.why) == (False, "it says `was: c`, and there is no such field")
+
+
+def test_a_rename_that_was_done_before_is_no_change() -> None:
+    text = with_fields("b: {type: int, was: a}")
+    assert compare(contract(text), contract(text)) == []
+
+
+PART = "a: {type: string} | t: {type: timestamp} | u: {type: timestamp}"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "where", "why"),
+    [
+        ("", "about: More.\n", "about", "only the comment of the tables"),
+        ("", "unknown_fields: ignore\n", "unknown_fields", "looser: fewer dead letters"),
+        ("unknown_fields: ignore\n", "", "unknown_fields", STRICTER),
+        ("", "bronze: {partition_by: [days(t)]}\n", "bronze", "new files only; old ones stay where they are"),
+        ("", "silver: {key: [a]}\n", "silver", "silver begins with the first row of bronze"),
+        ("", "maintenance: {snapshots: 7d}\n", "maintenance", "from the next maintenance on"),
+    ],
+)
+def test_a_safe_change_of_a_section_is_told(old: str, new: str, where: str, why: str) -> None:
+    change = the_change(PART, PART, more=old, more_new=new)
+    assert (change.where, change.is_safe, change.why) == (where, True, why)
+
+
+@pytest.mark.parametrize(
+    ("new", "what"),
+    [
+        ("silver: {key: [t], event_time: t}\n", "key changed"),
+        ("silver: {key: [a], event_time: u}\n", "event_time changed"),
+        ("silver: {key: [a], event_time: t, event_time_stable: true}\n", "event_time_stable changed"),
+        (
+            "silver: {key: [a], event_time: t, on_duplicate: keep_latest, order_by: u}\n",
+            "on_duplicate, order_by changed",
+        ),
+        ("", "removed"),
+    ],
+)
+def test_another_silver_is_safe_and_says_what_becomes_of_it(new: str, what: str) -> None:
+    change = the_change(PART, PART, more="silver: {key: [a], event_time: t}\n", more_new=new)
+    assert (change.where, change.what, change.is_safe) == ("silver", what, True)
+    assert ("rebuilt once" in change.why) == (what != "removed")
+
+
+def test_silver_follows_a_renamed_field() -> None:
+    change = the_change(
+        "a: {type: string}", "b: {type: string, was: a}", more="silver: {key: [a]}\n", more_new="silver: {key: [b]}\n"
+    )
+    assert change.what == "renamed from a"
+
+
+def test_another_source_is_refused() -> None:
+    old = contract(with_fields("a: {type: int}"))
+    new = contract(with_fields("a: {type: int}", version=2).replace("landing/things", "landing/others"))
+    (change,) = compare(old, new)
+    assert (change.where, change.what, change.is_safe) == ("source", "landing/things → landing/others", False)
+    assert change.way_out == "make a new dataset for the new source"
+
+
+def test_another_dataset_is_refused() -> None:
+    old = contract(with_fields("a: {type: int}"))
+    (change,) = compare(
+        old, contract(with_fields("a: {type: int}", version=2).replace("dataset: things", "dataset: others"))
+    )
+    assert (change.where, change.is_safe) == ("dataset", False)
+    assert change.way_out == "make a new contract for the new dataset"
+
+
+@pytest.mark.parametrize("version", [1, 3, 4])
+def test_a_change_has_the_next_version(version: int) -> None:
+    old = contract(with_fields("a: {type: int}", version=2))
+    first, second = compare(old, contract(with_fields("a: {type: long}", version=version if version != 3 else 5)))
+    assert (first.where, first.is_safe, first.way_out) == ("version", False, "write version: 3")
+    assert second.is_safe
+
+
+def test_a_new_version_has_a_change() -> None:
+    (change,) = compare(contract(with_fields("a: {type: int}")), contract(with_fields("a: {type: int}", version=2)))
+    assert (change.where, change.why, change.way_out) == ("version", "nothing else changed", "write version: 1")
+
+
+def test_every_refusal_has_a_reason_and_a_way_out() -> None:
+    everything = changes("a: {type: long, from: X} | b: {type: int}", "a: {type: int} | c: {type: int, required: true}")
+    assert [change.is_safe for change in everything] == [False] * 4
+    assert all(change.why and change.way_out for change in everything)
