@@ -69,13 +69,13 @@ def run(arguments: list[str]) -> int:
     try:
         code = app(args=arguments, prog_name="smelt", standalone_mode=False)
         sys.stdout.flush()
+        if code == _INTERRUPTED:  # Typer's own word for Ctrl-C
+            print("stopped", file=sys.stderr)
         return code if isinstance(code, int) else 0
     except click.exceptions.ClickException as problem:
         problem.show()
         return problem.exit_code
     except typer.Exit as leaving:
-        if leaving.exit_code == _INTERRUPTED:  # Typer's own word for Ctrl-C
-            print("stopped", file=sys.stderr)
         return leaving.exit_code
     except (typer.Abort, KeyboardInterrupt):
         print("stopped", file=sys.stderr)

@@ -36,7 +36,7 @@ class Survey:
     def add(self, letter: DeadLetter) -> None:
         """Count a letter by its reason, and once for each field and rule with a problem."""
         self.by_reason[letter.reason.value] += 1
-        places = {(e.reason.value, _any_element(e.field), e.rule) for e in letter.errors}
+        places = dict.fromkeys((e.reason.value, _any_element(e.field), e.rule) for e in letter.errors)
         for place in places:
             if place in self.by_field or len(self.by_field) < _MOST_PLACES:
                 self.by_field[place] += 1
