@@ -78,3 +78,21 @@ def test_the_shell_is_offered_the_datasets(monkeypatch: pytest.MonkeyPatch) -> N
     assert complete_dataset("t") == ["taxi_trips"]
     monkeypatch.setenv("SMELTER_NO_SUCH_SETTING", "1")
     assert complete_dataset("") == []
+
+
+def test_an_empty_variable_is_one_that_is_not_set(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SMELTER_LAKE", "")
+    assert run(["settings", "--json"]) == 0
+    assert '"SMELTER_LAKE"' not in capsys.readouterr().out
+
+
+def test_a_folder_that_only_looks_like_a_lake_is_not_dropped(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "tables").mkdir()
+    (tmp_path / "tables" / "thesis.doc").write_text("x")
+    assert run(["--lake", str(tmp_path), "lake", "drop", "--yes"]) == 0
+    assert "nothing to drop" in capsys.readouterr().out
+    assert (tmp_path / "tables" / "thesis.doc").exists()

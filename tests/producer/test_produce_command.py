@@ -126,3 +126,29 @@ def test_ctrl_c_ends_with_a_summary_and_the_truth_of_what_was_written(tmp_path):
     told = [json.loads(line)["source"] for line in (tmp_path / "truth").read_text().splitlines()]
     assert set(told) == {str(path) for path in (tmp_path / "data").iterdir()}
     assert len(told) == 5 * len(set(told))
+
+
+def test_the_truth_never_costs_anybody_a_file(tmp_path, capsys):
+    precious = tmp_path / "precious.txt"
+    precious.write_text("do not lose me")
+    to = str(tmp_path / "data")
+    assert smelt(words("--count", "3", "--to", to, "--truth", str(precious))) == 1
+    assert "exists and is no truth file" in capsys.readouterr().err
+    assert precious.read_text() == "do not lose me"
+    assert not (tmp_path / "data").exists()
+    for _ in range(2):  # an earlier truth is replaced
+        assert smelt(words("--count", "3", "--to", to, "--truth", str(tmp_path / "truth.ndjson"))) == 0
+
+
+@pytest.mark.parametrize("place", ["-", "data/truth.ndjson"])
+def test_the_truth_is_not_among_the_records(place, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert smelt(words("--count", "3", "--to", "data", "--truth", place)) == 2
+    assert "a file of its own" in capsys.readouterr().err
+
+
+def test_a_folder_of_other_things_does_not_become_a_lake(tmp_path, capsys):
+    (tmp_path / "thesis.doc").write_text("x")
+    assert smelt(["--lake", str(tmp_path), *words("--count", "3")]) == 1
+    assert "is not a lake" in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["thesis.doc"]

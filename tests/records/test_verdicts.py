@@ -215,6 +215,28 @@ def test_a_type_takes_what_it_can_hold_and_nothing_else(kind: str) -> None:
     assert len(judged(judge, together.encode()).rows) == len(taken)
 
 
+@pytest.mark.parametrize(
+    ("field", "value", "says"),
+    [
+        ("type: 'decimal(10,2)'", "9.955", "more than 2 digits after the point"),
+        ("type: 'decimal(3,2)'", "19", "more than 1 digits before the point"),
+        ("type: long", "1.0", "an integer has neither point nor exponent"),
+        ("type: int", "2147483648", "beyond the range of int"),
+        ("type: float", "1e39", "too large for float"),
+        ("type: date", '"2026-02-30"', "there is no such day"),
+        ("type: timestamp", '"2026-01-01T12:00:00"', "it has no zone"),
+        ("type: timestamp", '"2026-01-01T12:00:00.1234567Z"', "more than 6 digits after the point"),
+        ("type: timestamp, zone: Europe/Berlin", '"2026-01-01T12:00:00Z"', "the contract says Europe/Berlin"),
+        ("type: timestamp, zone: Europe/Berlin", '"2026-03-29T02:30:00"', "the clock of Europe/Berlin never showed"),
+        ("type: string", 'null, "w": 1', "`w` is not a field"),
+        ("type: 'array<int>'", "[null]", "should be int and is null"),
+    ],
+)
+def test_a_message_says_enough_to_mend_the_producer(field: str, value: str, says: str) -> None:
+    (letter,) = judged(judge_of(f"v: {{{field}}}"), f'{{"v":{value}}}'.encode()).letters
+    assert says in letter.errors[0].message
+
+
 def test_decimals_are_exact() -> None:
     judge = judge_of('v: {type: "decimal(38,2)"}')
     found = judged(judge, b'{"v":123456789012345678901234567890123456.78}\n{"v":0.1}\n{"v":1e1}')

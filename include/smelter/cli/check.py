@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from smelter.cli.limits import judge_of
-from smelter.cli.session import complete_dataset, counted, print_table, printable, session_of
+from smelter.cli.session import complete_dataset, counted, print_table, session_of
+from smelter.contracts.faults import printable
 from smelter.errors import Unreachable
 
 if TYPE_CHECKING:

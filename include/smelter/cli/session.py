@@ -57,13 +57,6 @@ def complete_dataset(incomplete: str) -> list[str]:
         return []
 
 
-def printable(text: str) -> str:
-    """The text without anything that a terminal would obey or a line would end with."""
-    if text.isprintable():
-        return text
-    return "".join(c if c.isprintable() else c.encode("unicode_escape", "backslashreplace").decode() for c in text)
-
-
 def counted(number: int, what: str) -> str:
     """`1 file`, `2 files`."""
     return f"{number:,} {what}{'' if number == 1 else 's'}"

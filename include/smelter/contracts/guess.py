@@ -12,6 +12,7 @@ from smelter.contracts.types import MAX_NESTING
 _TEXTS = frozenset({"string", "timestamp", "date", "local_time", "local_moment"})
 _NUMBERS = frozenset({"long", "huge", "double"})
 _FEW = 10
+_SHOWN = 40
 _STABLE_SHARE = 0.8
 _LOST = "those would be dead letters"
 _CALLED = {"local_time": "time without a zone", "local_moment": "time without a zone", "too_large": "too large number"}
@@ -97,7 +98,7 @@ def _object(seen: Seen, room: int) -> Guess:
     is_scalar = all(not member.kinds.keys() & {"object", "array", "null"} for member in members.values())
     is_stable = min(member.times for member in members.values()) >= _STABLE_SHARE * seen.kinds["object"]
     if is_scalar and not (is_stable and is_legal and len(members) <= _FEW):
-        why = "the keys differ from record to record" if is_legal else "some keys are no names"
+        why = "the keys differ from record to record" if is_legal else _strange(seen)
         return Guess("map<string,string>", (why,))
     inside = {name: _inner(member, room) for name, member in members.items()}
     return _struct(inside) if is_legal else _uniform_map(seen, inside)
@@ -118,8 +119,15 @@ def _uniform_map(seen: Seen, inside: dict[str, Guess]) -> Guess:
     has_null = any(member.kinds["null"] for member in seen.members.values())
     guess, *others = set(inside.values())
     if others or has_null or not guess.type or guess.is_lossy:
-        return Guess("", ("some keys are no names, and the values are of several types",))
-    return Guess(f"map<string,{guess.type}>", ("some keys are no names", *guess.doubts))
+        return Guess("", (f"{_strange(seen)}, and the values are of several types",))
+    return Guess(f"map<string,{guess.type}>", (_strange(seen), *guess.doubts))
+
+
+def _strange(seen: Seen) -> str:
+    """Which key cannot be the name of a struct's member: members have no `from:`."""
+    key = next(name for name in seen.members if name_problem(name) is not None)
+    shown = key if key.isprintable() and len(key) <= _SHOWN else "…"
+    return f"`{shown}` cannot be a member's name"
 
 
 def _inner(seen: Seen, room: int) -> Guess:
