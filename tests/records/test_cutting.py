@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from judging import cut
 
 from smelter.records import scan
 from smelter.records import text as text_module
+from smelter.records.cut import Cutter
 
 PAGE = Path(__file__).parents[2] / "docs" / "records.md"
 FRAGMENTS = [
@@ -202,3 +204,47 @@ def test_the_work_for_hostile_nesting_grows_with_the_text_not_with_its_square(
 ) -> None:
     once = tokens_scanned(unit * 500, monkeypatch)
     assert tokens_scanned(unit * 1000, monkeypatch) <= 2.5 * once + 1000
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        (b'{\n  "a":1\n  } x\n  {"a":2}\n', [("broken", b'{\n  "a":1\n  } x'), ("whole", b'{"a":2}')]),
+        (b'[:\n  1] x\n  {"a":1}\n', [("broken", b":\n  1"), ("broken", b"x"), ("whole", b'{"a":1}')]),
+        (b'nul\n]\n{"a":2}', [("broken", b"nul\n]"), ("whole", b'{"a":2}')]),
+        (b"{tru", [("broken", b"{tru")]),
+        (b'{"a":1 tru', [("broken", b'{"a":1 tru')]),
+        (b'{"a":tru', [("rest", b'{"a":tru')]),
+        (b'[{"a":"x"y, "b":[}, {"a":1}]', [("broken", b'{"a":"x"y, "b":[}'), ("whole", b'{"a":1}')]),
+        (b'[{"a":1},x', [("whole", b'{"a":1}'), ("broken", b"x")]),
+        (b"[1] xyz", [("whole", b"1"), ("broken", b"xyz")]),
+        (b"01", [("whole", b"0"), ("whole", b"1")]),
+    ],
+)
+def test_corners_of_the_rules(text: bytes, wanted: list[tuple[str, bytes]]) -> None:
+    for chunk in (1, 3, 1_000):
+        assert cut(text, chunk=chunk) == wanted
+
+
+@pytest.mark.parametrize("beside", [b"", b"rubbish\n"])
+def test_what_is_nested_too_deep_is_cut_the_same_beside_anything(beside: bytes) -> None:
+    deep = b'{"x":' + b"[" * 150 + b"]" * 150 + b"}"
+    assert cut(deep + b'\n{"a":1}\n' + beside)[:2] == [("broken", deep), ("whole", b'{"a":1}')]
+    assert cut(b"[" + deep + b',{"a":1}]')[:2] == [("broken", deep), ("whole", b'{"a":1}')]
+
+
+def test_arrays_of_anything_are_cut_in_one_pass(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Windows are offered once for each stretch of text, not once for each element."""
+    offered = 0
+
+    def counting(self: Cutter) -> Iterator[int]:
+        nonlocal offered
+        offered += 1
+        yield from element_ends(self)
+
+    element_ends = Cutter._element_ends
+    monkeypatch.setattr(Cutter, "_element_ends", counting)
+    for text in (b"[" + b"1," * 5_000 + b"1]", b"[" + b"1 2," * 5_000 + b"1]", b"[" + b'{"a":1}\n' * 5_000 + b"]"):
+        offered = 0
+        assert len(cut(text)) >= 5_000
+        assert offered < 20

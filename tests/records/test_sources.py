@@ -212,3 +212,32 @@ def test_unfinished_names_are_passed_over(tmp_path: Path) -> None:
         (tmp_path / name).write_bytes(b"[]")
     found = [str(path.relative_to(tmp_path)) for path in files_under(tmp_path)]
     assert found == ["a.json", "b.json", "x?*[1].json", "sub/c"]
+
+
+def test_a_damaged_gzip_gives_all_that_came_before_the_damage_however_it_is_read() -> None:
+    judge = judge_of("a: {type: long}")
+    text = b"".join(b'{"a":%d}\n' % i for i in range(3_000))
+    bad_checksum = bytearray(gzip.compress(text, 0))
+    bad_checksum[-5] ^= 1
+    in_the_middle = bytearray(gzip.compress(text, 9))
+    in_the_middle[len(in_the_middle) * 3 // 4] ^= 0x40
+    for packed in (bytes(bad_checksum), bytes(in_the_middle)):
+        found = [judged(judge, packed, at_a_time=size) for size in (0, 10, 1_000)]
+        assert len({(verdicts.receipt.accepted, verdicts.letters[-1].raw) for verdicts in found}) == 1
+        assert found[0].reasons[-1] == "file_unreadable"
+        assert found[0].receipt.accepted > 1_000
+    assert judged(judge, bytes(bad_checksum)).receipt.accepted == 3_000
+
+
+def test_a_damaged_zstd_ends_at_the_same_place_however_it_is_read() -> None:
+    judge = judge_of("a: {type: long}")
+    packed = bytearray(zstandard.ZstdCompressor().compress(b"".join(b'{"a":%d}\n' % (i * 7919) for i in range(60_000))))
+    packed[len(packed) * 3 // 4] ^= 0x40
+    found = {judged(judge, bytes(packed), at_a_time=size).receipt.records for size in (0, 100, 1_000)}
+    assert len(found) == 1
+
+
+def test_tiny_bad_records_take_no_more_memory_than_others(judge: Judge) -> None:
+    parts = list(judge.judge(Source("x", 1, ARRIVED, lambda: io.BytesIO(b"{}\n" * 50_000))))
+    assert max(len(part.letters) for part in parts) < 10_000
+    assert sum(len(part.letters) for part in parts) == 50_000

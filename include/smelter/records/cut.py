@@ -125,15 +125,14 @@ class Cutter:
                 continue
             window = text.data[text.at : end]
             if not (is_followed(text, end) if is_array else stands_alone(text, end)):
-                self._tried_until = max(self._tried_until, end)
                 continue
             values = self._decode(window, is_array)
             if values is not None:
                 text.take(end)
                 return Decoded(values, window, is_array)
-            texts = whole_records(window, is_array)
+            texts = whole_records(window, is_array, text.max_depth)
             if texts is not None:
                 text.take(end)
                 return Whole(texts)
-            self._tried_until = max(self._tried_until, end)
+        self._tried_until = len(text.data)
         return None

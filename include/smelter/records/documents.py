@@ -30,7 +30,7 @@ def _whole_lines(text: Text) -> list[bytes]:
     while len(lines) < _MOST_LINES:
         end = text.data.find(b"\n", at, at + width)
         line = text.data[at:end].rstrip(WHITE) if end >= 0 else b""
-        if line[:1] != b"{" or not is_whole(line):
+        if line[:1] != b"{" or not is_whole(line, text.max_depth):
             break
         lines.append(line)
         at = end + 1
@@ -41,7 +41,7 @@ def _whole_lines(text: Text) -> list[bytes]:
 
 def _cut_document(text: Text) -> Piece:
     line = _short_line(text)
-    if line is not None and is_whole(line):
+    if line is not None and is_whole(line, text.max_depth):
         return Whole([text.take(text.at + len(line))])
     scan = text.scan()
     if scan is None:
@@ -50,7 +50,7 @@ def _cut_document(text: Text) -> Piece:
         if stands_alone(text, scan.end):
             return Whole([text.take(scan.end)])
         return _broken(text, text.line_end(scan.end), scan)
-    return _broken(text, text.line_end(text.at), scan)
+    return _broken(text, _last_continuation(text, text.line_end(text.at)), scan)
 
 
 def stands_alone(text: Text, end: int) -> bool:
@@ -84,8 +84,7 @@ def _short_line(text: Text) -> bytes | None:
     return text.data[text.at : end].rstrip(WHITE)
 
 
-def _broken(text: Text, line_end: int, scan: Scan) -> Piece:
-    end = _last_continuation(text, line_end)
+def _broken(text: Text, end: int, scan: Scan) -> Piece:
     if end - text.at > text.max_bytes:
         return _pass_over(text)
     taken = text.take(end).rstrip(WHITE)
@@ -109,18 +108,18 @@ def _begins_anew(text: Text, place: int, indent: int) -> bool:
 
 def _pass_over(text: Text) -> Piece:
     """Pass over a document beyond the limit, holding no more of it than its beginning."""
-    text.fill(KEPT_BYTES)
-    beginning = text.data[text.at : text.at + KEPT_BYTES]
+    beginning = b""
     while True:
         end = text.data.find(b"\n", text.at)
+        passed = text.take(end if end >= 0 else len(text.data), same_line=True)
+        beginning += passed[: KEPT_BYTES - len(beginning)]
         if end < 0:
-            text.take(len(text.data))
             text.forget()
             if not text.more():
-                return TooLarge(beginning)
+                return TooLarge(beginning.rstrip(WHITE))
             continue
-        text.take(end)
         line = text.next_line(end)
         if line is None or _begins_anew(text, *line):
-            return TooLarge(beginning)
-        text.take(line[0])
+            return TooLarge(beginning.rstrip(WHITE))
+        passed = text.take(line[0], same_line=True)
+        beginning += passed[: KEPT_BYTES - len(beginning)]

@@ -15,14 +15,14 @@ from smelter.records.text import Text
 LOOK_AHEAD_BYTES = 64 * 1024
 _GUESSES = 4
 _MOST_ELEMENTS = 1000
-_GUESSED_END = re.compile(rb"\}(?=[ \t\r\n]*+(?:,[ \t\r\n]*+\{|\]))")
+_GUESSED_END = re.compile(rb"\}(?=[ \t\r\n]*+[,\]{\[])")
 _COMMA_AND_OBJECT = re.compile(rb"[ \t\r\n]*+,[ \t\r\n]*+(?=\{)")
 _NEXT_OBJECT = re.compile(rb"[,\n][ \t\r\n]*+(?=\{)")
 _LEVEL = re.compile(rb'"(?:[^"\\\n]|\\[^\n])*+"|[\[\]{},"]')
 _LEVEL_BYTE = re.compile(rb'[\[\]{},"]')
 _IN_STRING_BYTE = re.compile(rb'["\\\n]')
 _AFTER_STRING = (b"", b" ", b"\t", b"\r", b"\n", b",", b":", b"]", b"}")
-_QUOTE, _BACKSLASH = b'"\\'
+_QUOTE, _BACKSLASH, _OPEN_OBJECT = b'"\\{'
 
 
 def cut_elements(text: Text) -> Piece:
@@ -72,12 +72,14 @@ def is_followed(text: Text, end: int) -> bool:
 
 def _guessed_end(text: Text, start: int) -> int | None:
     """The end of an object that looks like the end of the element at `start`, if the text up to there is whole."""
+    if text.data[start] != _OPEN_OBJECT:
+        return None
     search_from, limit = start, start + min(LOOK_AHEAD_BYTES, text.max_bytes)
     for _ in range(_GUESSES):
         match = _GUESSED_END.search(text.data, search_from, limit)
         if match is None:
             return None
-        if is_whole(text.data[start : match.end()]):
+        if is_whole(text.data[start : match.end()], text.max_depth):
             return match.end()
         search_from = match.end()
     return None
@@ -136,27 +138,25 @@ def _next_object(text: Text, begin: int) -> int | None:
 
 def _pass_over(text: Text) -> Piece:
     """Pass over an element beyond the limit by counting brackets, holding no more of it than its beginning."""
-    text.fill(KEPT_BYTES)
-    beginning = text.data[text.at : text.at + KEPT_BYTES]
+    beginning = b""
     depth, in_string = 0, False
     while True:
         match = (_IN_STRING_BYTE if in_string else _LEVEL_BYTE).search(text.data, text.at)
+        passed = text.take(match.start() if match else len(text.data))
+        beginning += passed[: KEPT_BYTES - len(beginning)]
         if match is None:
-            text.take(len(text.data))
             text.forget()
             if not text.more():
-                return TooLarge(beginning)
+                return TooLarge(beginning.rstrip(WHITE))
             continue
-        text.take(match.start())
         byte = text.data[text.at]
+        if depth == 0 and not in_string and byte in b",]":
+            return TooLarge(beginning.rstrip(WHITE))
         if byte == _BACKSLASH:
             text.fill(2)
-            text.take(min(text.at + 2, len(text.data)))
-            continue
-        if depth == 0 and not in_string and byte in b",]":
-            return TooLarge(beginning)
-        if in_string or byte == _QUOTE:
+        elif in_string or byte == _QUOTE:
             in_string = not in_string
         else:
             depth = max(0, depth + (1 if byte in b"{[" else -1 if byte in b"}]" else 0))
-        text.take(text.at + 1)
+        passed = text.take(min(text.at + (2 if byte == _BACKSLASH else 1), len(text.data)))
+        beginning += passed[: KEPT_BYTES - len(beginning)]

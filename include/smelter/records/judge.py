@@ -26,6 +26,8 @@ from smelter.records.tree import too_large
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _LETTER_WEIGHT = 1000  # what a bad record counts in a batch that is measured in bytes
+_MOST_AT_ONCE = 2000
+_RECORD_WEIGHT = 250  # what any record counts beyond its bytes: tiny ones become letters of many times their size
 
 
 @dataclass(frozen=True)
@@ -108,8 +110,13 @@ class Judgement:
                 waiting.append(piece)
                 size += _LETTER_WEIGHT
             else:
-                waiting += piece.texts
-                size += sum(map(len, piece.texts))
+                for at in range(0, len(piece.texts), _MOST_AT_ONCE):
+                    if size > WINDOW_BYTES:
+                        yield waiting
+                        waiting, size = [], 0
+                    texts = piece.texts[at : at + _MOST_AT_ONCE]
+                    waiting += texts
+                    size += sum(map(len, texts)) + _RECORD_WEIGHT * len(texts)
         if waiting:
             yield waiting
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import decimal
+import re
 from typing import Any
 
 import numpy as np
@@ -64,15 +65,15 @@ class Times(Column):
         buffers = texts.buffers()
         offsets = np.frombuffer(buffers[1], np.int32, len(texts) + 1).astype(np.int64)
         data = np.frombuffer(buffers[2] if buffers[2] is not None else b"", np.uint8)
-        if texts.null_count:
-            there = np.flatnonzero(~is_null(texts))
-            moments = np.zeros(len(texts), np.int64)
-            wrong = np.zeros(len(texts), np.bool_)
-            found, bad = self._reader.read_column(data, offsets[there], np.diff(offsets)[there])
-            moments[there], wrong[there] = found, bad | self._breaks_a_rule(found, account)
-        else:
-            moments, bad = self._reader.read_column(data, offsets[:-1], np.diff(offsets))
-            wrong = bad | self._breaks_a_rule(moments, account)
+        there = np.flatnonzero(~is_null(texts)) if texts.null_count else np.arange(len(texts))
+        moments = np.zeros(len(texts), np.int64)
+        wrong = np.zeros(len(texts), np.bool_)
+        found, bad = self._reader.read_column(data, offsets[there], np.diff(offsets)[there])
+        for place in np.flatnonzero(bad).tolist():  # the reader of single texts has the last word
+            moment = self._reader.read(values[there[place]])
+            if moment is not None:
+                found[place], bad[place] = moment, False
+        moments[there], wrong[there] = found, bad | self._breaks_a_rule(found, account)
         account.suspect(rows, np.flatnonzero(wrong))
         moments[wrong] = 0
         stored = pa.array(moments.astype(np.int32) if self._is_date else moments)
@@ -143,13 +144,17 @@ class Decimals(Column):
 _WRONG = object()
 _EXACT = decimal.Context(prec=400, Emax=decimal.MAX_EMAX, Emin=decimal.MIN_EMIN)
 _LONGEST_NUMBER = 400
+_IS_ZERO = re.compile(r"-?0(\.0+)?([eE].*)?")
 
 
 def exact_decimal(text: str, kind: Decimal) -> decimal.Decimal | None:
     """The number that a JSON number's text stands for, or None if the type cannot hold it exactly."""
     if len(text) > _LONGEST_NUMBER:
         return None
-    number = decimal.Decimal(text)
+    try:
+        number = decimal.Decimal(text)
+    except decimal.InvalidOperation:  # an exponent beyond what any number needs
+        return decimal.Decimal(0) if _IS_ZERO.fullmatch(text) else None
     if not number:
         return decimal.Decimal(0)
     if number.adjusted() >= kind.precision - kind.scale:

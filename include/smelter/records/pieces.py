@@ -7,6 +7,8 @@ from typing import Any
 
 import msgspec
 
+from smelter.records.scan import Outcome, scan_value
+
 KEPT_BYTES = 64 * 1024
 _decode_raw = msgspec.json.Decoder(msgspec.Raw)
 _decode_raw_list = msgspec.json.Decoder(list[msgspec.Raw]).decode
@@ -55,7 +57,7 @@ class CutOff:
 Piece = Decoded | Whole | Broken | TooLarge | CutOff
 
 
-def whole_records(window: bytes, is_array: bool) -> list[bytes] | None:
+def whole_records(window: bytes, is_array: bool, max_depth: int) -> list[bytes] | None:
     """The records of a window that is well-formed throughout; None if it is not, or if a document is no object."""
     try:
         raws = _decode_raw_list(b"[" + window + b"]") if is_array else _decode_raw.decode_lines(window)
@@ -64,13 +66,20 @@ def whole_records(window: bytes, is_array: bool) -> list[bytes] | None:
     texts = [bytes(raw) for raw in raws]
     if not is_array and not all(text[:1] == b"{" for text in texts):
         return None
-    return texts
+    return None if any(_is_too_deep(text, max_depth) for text in texts) else texts
 
 
-def is_whole(text: bytes) -> bool:
-    """Is the text one well-formed JSON value?"""
+def _is_too_deep(text: bytes, max_depth: int) -> bool:
+    """Is the well-formed text nested deeper? Few have so many brackets that it takes a scan to tell."""
+    if text.count(b"{") + text.count(b"[") <= max_depth:
+        return False
+    return scan_value(text, 0, max_depth).outcome is not Outcome.WHOLE
+
+
+def is_whole(text: bytes, max_depth: int) -> bool:
+    """Is the text one well-formed JSON value, nested no deeper than that?"""
     try:
         _decode_raw.decode(text)
     except _NOT_JSON:
         return False
-    return True
+    return not _is_too_deep(text, max_depth)

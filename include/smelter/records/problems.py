@@ -16,7 +16,7 @@ from smelter.records.letters import Problem, Reason
 from smelter.records.rules import Rules, describe, rules_of
 from smelter.records.scalars import WRONG, scalar_reader, why_wrong
 from smelter.records.source import Limits
-from smelter.records.tree import Members, Number, clipped, kind_of, shown, tree_of
+from smelter.records.tree import Number, Repeated, clipped, kind_of, shown, tree_of
 
 _MOST_PROBLEMS = 100
 _SCALARS = {str, Number, bool}
@@ -28,6 +28,11 @@ class Where(msgspec.Struct, frozen=True, gc=False):
 
     arrived_at: int
     found: Found
+
+    def report(self, problem: Problem) -> None:
+        """Keep a problem; beyond the most that anybody reads, only the first of each further reason."""
+        if len(self.found) < _MOST_PROBLEMS or all(problem.reason != other.reason for other in self.found):
+            self.found.append(problem)
 
 
 Check = Callable[[Any, str, Where], None]  # value, path, and where to report
@@ -49,12 +54,12 @@ class Inspector:
         tree = tree_of(record, self._limits)
         if isinstance(tree, Problem):
             return None, [tree]
-        if not isinstance(tree, Members):
+        if not isinstance(tree, dict):
             message = f"a record is an object, and this is {kind_of(tree)}"
             return tree, [Problem(Reason.NOT_AN_OBJECT, "object", "", shown(tree), message)]
         where = Where(arrived_at, [])
         self._check(tree, "", where)
-        return tree, where.found[:_MOST_PROBLEMS]
+        return tree, where.found
 
 
 def _checked(kind: Type, rules: FieldRules | None, contract: Contract) -> Check:
@@ -86,7 +91,7 @@ def _report_rules(rules: Rules, value: Any, typed: Any, path: str, where: Where)
     for rule, is_broken, message in rules:
         if is_broken(typed, arrived_at):
             found = shown(value)
-            where.found.append(Problem(Reason.RULE_BROKEN, rule, path, found, f"`{path}` {message}: {found}"))
+            where.report(Problem(Reason.RULE_BROKEN, rule, path, found, f"`{path}` {message}: {found}"))
 
 
 def _plain_string(value: Any, path: str, where: Where) -> None:
@@ -100,8 +105,11 @@ def _scalar(kind: Type, rules: FieldRules | None) -> Check:
         return _plain_string
     read, found_rules, wanted = scalar_reader(kind, rules), rules_of(kind, rules), describe(kind, rules)
     why = why_wrong(kind, rules)
+    listed = frozenset(rules.one_of or ()) if rules is not None and kind == Scalar("string") else frozenset()
 
     def check(value: Any, path: str, where: Where) -> None:
+        if type(value) is str and value in listed:  # a listed text keeps the other rules too: the contract sees to it
+            return
         typed = read(value)
         if typed is WRONG:
             _wrong_type(value, wanted, path, where, why(value))
@@ -113,11 +121,11 @@ def _scalar(kind: Type, rules: FieldRules | None) -> Check:
 
 def _wrong_type(value: Any, wanted: str, path: str, where: Where, why: str = "") -> None:
     found = shown(value)
-    is_plain = value is None or isinstance(value, list)
+    is_plain = value is None or isinstance(value, list | dict)
     message = f"`{path}` should be {wanted} and is {found if is_plain else f'{kind_of(value)}: {found}'}"
     if why:
         message += f" ({why})"
-    where.found.append(Problem(Reason.WRONG_TYPE, "type", path, found, message))
+    where.report(Problem(Reason.WRONG_TYPE, "type", path, found, message))
     _check_repeated_below(value, path, where)
 
 
@@ -141,11 +149,11 @@ def _map(kind: Map, contract: Contract) -> Check:
     element, wanted, inside = _checked(kind.value, None, contract), describe(kind, None), describe(kind.value, None)
 
     def check(value: Any, path: str, where: Where) -> None:
-        if not isinstance(value, Members):
+        if not isinstance(value, dict):
             _wrong_type(value, wanted, path, where)
             return
         _report_repeated(value, path + ".", where)
-        for key, item in value:
+        for key, item in value.items():
             if item is None:
                 _wrong_type(item, inside, f"{path}.{clipped(key)}", where)
             else:
@@ -159,15 +167,13 @@ def _text_map(kind: Map) -> Check:
     wanted = describe(kind, None)
 
     def check(value: Any, path: str, where: Where) -> None:
-        if not isinstance(value, Members):
+        if not isinstance(value, dict):
             _wrong_type(value, wanted, path, where)
             return
-        members = dict(value)
-        if len(members) != len(value):
-            _report_repeated(value, path + ".", where)
-        if set(map(type, members.values())) <= _SCALARS and len(members) == len(value):
+        _report_repeated(value, path + ".", where)
+        if set(map(type, value.values())) <= _SCALARS:
             return
-        for key, item in value:
+        for key, item in value.items():
             if type(item) not in _SCALARS:
                 _wrong_type(item, "string", f"{path}.{clipped(key)}", where)
 
@@ -180,7 +186,7 @@ def _struct(kind: Struct, contract: Contract) -> Check:
     wanted = describe(kind, None)
 
     def check(value: Any, path: str, where: Where) -> None:
-        if isinstance(value, Members):
+        if isinstance(value, dict):
             inner(value, path + ".", where)
         else:
             _wrong_type(value, wanted, path, where)
@@ -191,10 +197,8 @@ def _struct(kind: Struct, contract: Contract) -> Check:
 def _members(fields: list[tuple[str, str, Check, bool]], *, forbid_unknown: bool) -> Check:
     known = {name for name, _, _, _ in fields}
 
-    def check(tree: Any, path: str, where: Where) -> None:
-        members = dict(tree)
-        if len(members) != len(tree):
-            _report_repeated(tree, path, where)
+    def check(members: Any, path: str, where: Where) -> None:
+        _report_repeated(members, path, where)
         for name, column, check_field, required in fields:
             value = members.get(name)
             if value is not None:
@@ -214,36 +218,36 @@ def _report_missing(path: str, column: str, is_null: bool, where: Where) -> None
     state = "null" if is_null else "missing"
     alias = "" if path.endswith(column) else f" (column {column})"
     message = f"`{path}`{alias} is required and is {state}"
-    where.found.append(Problem(Reason.MISSING_FIELD, "required", path, state, message))
+    where.report(Problem(Reason.MISSING_FIELD, "required", path, state, message))
 
 
 def _check_unknown(value: Any, path: str, forbid: bool, where: Where) -> None:
     if forbid:
         message = f"`{path}` is not a field of the contract"
-        where.found.append(Problem(Reason.UNKNOWN_FIELD, "unknown_fields", path, shown(value), message))
+        where.report(Problem(Reason.UNKNOWN_FIELD, "unknown_fields", path, shown(value), message))
     _check_repeated_below(value, path, where)
 
 
-def _report_repeated(tree: Members, path: str, where: Where) -> None:
-    if len(dict(tree)) == len(tree):
+def _report_repeated(tree: dict[str, Any], path: str, where: Where) -> None:
+    if type(tree) is not Repeated:
         return
     seen: set[str] = set()
-    for name, value in tree:
+    for name, value in tree.pairs:
         if name in seen:
             place = path + clipped(name)
             message = f"`{place}` appears more than once"
-            where.found.append(Problem(Reason.DUPLICATE_FIELD, "unique_fields", place, shown(value), message))
+            where.report(Problem(Reason.DUPLICATE_FIELD, "unique_fields", place, shown(value), message))
         seen.add(name)
 
 
 def _check_repeated_below(value: Any, path: str, where: Where) -> None:
     """Repeated keys are refused at every level, also where nothing else is looked at."""
-    if isinstance(value, Members):
+    if isinstance(value, dict):
         _report_repeated(value, path + ".", where)
-        for name, item in value:
-            if isinstance(item, list):
+        for name, item in value.pairs if isinstance(value, Repeated) else value.items():
+            if isinstance(item, list | dict):
                 _check_repeated_below(item, f"{path}.{clipped(name)}", where)
     elif isinstance(value, list):
         for index, item in enumerate(value):
-            if isinstance(item, list):
+            if isinstance(item, list | dict):
                 _check_repeated_below(item, f"{path}[{index}]", where)

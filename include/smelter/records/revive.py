@@ -13,16 +13,15 @@ import msgspec
 from smelter.contracts import Contract
 from smelter.contracts.types import Array, Decimal, Map, Scalar, Struct, Type
 from smelter.records.shape import ABSENT, NumberText, member_attribute
-from smelter.records.tree import Members, Number
+from smelter.records.tree import Number
 
 
-def revive(tree: Members, contract: Contract) -> SimpleNamespace:
+def revive(tree: dict[str, Any], contract: Contract) -> SimpleNamespace:
     """What the decoder would have made of a good record, with every text exact."""
     return _members(tree, [(contract.source_names[name], rules.kind) for name, rules in contract.fields.items()])
 
 
-def _members(tree: Members, kinds: list[tuple[str, Type]]) -> SimpleNamespace:
-    members = dict(tree)
+def _members(members: dict[str, Any], kinds: list[tuple[str, Type]]) -> SimpleNamespace:
     values = {
         member_attribute(index): _value(members[name], kind) if name in members else ABSENT
         for index, (name, kind) in enumerate(kinds)
@@ -37,8 +36,8 @@ def _value(value: Any, kind: Type) -> Any:
         return [_value(item, kind.element) for item in value]
     if isinstance(kind, Map):
         if kind.value == Scalar("string"):
-            return {key: NumberText(item) if isinstance(item, Number) else item for key, item in value}
-        return {key: _value(item, kind.value) for key, item in value}
+            return {key: NumberText(item) if isinstance(item, Number) else item for key, item in value.items()}
+        return {key: _value(item, kind.value) for key, item in value.items()}
     if isinstance(kind, Struct):
         return _members(value, [(member.name, member.type) for member in kind.members])
     return _scalar(value, kind)

@@ -70,7 +70,9 @@ def scan_value(text: bytes, start: int, max_depth: int, *, end: int | None = Non
         match = _TOKEN.match(text, at, end)
         if match is None:
             where = min(after_white(text, at), end)
-            is_open = where == end or _CUT_TOKEN.match(text, where, end) is not None
+            is_open = where == end or (
+                _may_begin(state, text[where]) and _CUT_TOKEN.match(text, where, end) is not None
+            )
             return Scan(Outcome.OPEN if is_open else Outcome.BROKEN, where, last)
         where = match.start(match.lastindex or 0)
         token = text[where]
@@ -88,6 +90,11 @@ def scan_value(text: bytes, start: int, max_depth: int, *, end: int | None = Non
 
 _OPEN_OBJECT, _CLOSE_OBJECT, _OPEN_ARRAY, _CLOSE_ARRAY, _QUOTE = b'{}[]"'
 _COMMA, _COLON_BYTE = b",:"
+
+
+def _may_begin(state: int, byte: int) -> bool:
+    """May a string, a number or a word that begins with `byte` stand here?"""
+    return state in (_VALUE, _FIRST_VALUE) or (state in (_KEY, _FIRST_KEY) and byte == _QUOTE)
 
 
 def _follow(state: int, token: int, stack: bytearray) -> int | None:

@@ -6,6 +6,7 @@ thousands of records at once. Whoever refuses, the list of problems is made in `
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
@@ -109,15 +110,16 @@ def _rule(kind: Type, rules: FieldRules | None, rule: str, otherwise: Any) -> An
 
 def _float_bounds(kind: Scalar, rules: FieldRules | None) -> dict[str, float]:
     low, high = _rule(kind, rules, "min", None), _rule(kind, rules, "max", None)
+    overflow = FLOAT32_OVERFLOW if kind.name == "float" else math.inf
     bounds: dict[str, float] = {}
-    if kind.name == "float":
-        bounds = {"gt": -FLOAT32_OVERFLOW, "lt": FLOAT32_OVERFLOW}
-    if low is not None and not low < -FLOAT32_OVERFLOW:
-        bounds.pop("gt", None)
+    if low is not None and low > -overflow:
         bounds["ge"] = low
-    if high is not None and not high > FLOAT32_OVERFLOW:
-        bounds.pop("lt", None)
+    elif kind.name == "float":
+        bounds["gt"] = -overflow
+    if high is not None and high < overflow:
         bounds["le"] = high
+    elif kind.name == "float":
+        bounds["lt"] = overflow
     return bounds
 
 

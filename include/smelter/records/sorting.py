@@ -6,9 +6,11 @@ The fast way decides for nearly all; whatever it does not take is looked at one 
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from types import SimpleNamespace
 from typing import Any
 
 import msgspec
@@ -127,30 +129,23 @@ class Sorter:
         """Columns of all records first; then those that raised suspicion are looked at one by one."""
         account = Account(len(events), arrived_at)
         arrays = build_fields(self._columns, events, None, account)
-        if account.zeros and self._mend_zeros(events, texts.all, account, arrived_at):
-            return self._sort(events, texts, joined, arrived_at)
         bad: dict[int, Bad] = {}
+        revived = False
         for place in _suspects(account, joined, texts, self._limits.max_depth):
-            problems = self._inspector.problems_of(texts.all[place], arrived_at)[1]
+            tree, problems = self._inspector.problems_of(texts.all[place], arrived_at)
             if problems:
                 bad[place] = Bad(texts.all[place], tuple(problems))
+            elif not isinstance(events[place], SimpleNamespace):
+                events[place] = revive(tree, self._contract)  # good after all: no stopgap of a column may stand for it
+                revived = True
+        if revived:
+            return self._sort(events, texts, joined, arrived_at)
         places: Sequence[int] = range(len(events))
         if bad:
             places = [place for place in places if place not in bad]
             take = pa.array(places, pa.int64())
             arrays = [array.take(take) for array in arrays]
         return Sorted(arrays, places, bad)
-
-    def _mend_zeros(self, events: list[Any], texts: list[bytes], account: Account, arrived_at: int) -> bool:
-        """Read those records anew in which a 0 that is kept as text may have been `-0`; False if there is none."""
-        is_any = False
-        for place in set(np.concatenate(account.zeros).tolist()):
-            if _NEGATIVE_ZERO.search(texts[place]):
-                tree, problems = self._inspector.problems_of(texts[place], arrived_at)
-                if not problems:
-                    events[place] = revive(tree, self._contract)
-                    is_any = True
-        return is_any
 
     def broken(self, text: bytes) -> Bad:
         """What is wrong with a record that is not JSON."""
@@ -168,7 +163,7 @@ class _Texts:
     def all(self) -> list[bytes]:
         if isinstance(self._origin, list):
             return self._origin
-        texts = whole_records(self._origin.window, self._origin.is_array)
+        texts = whole_records(self._origin.window, self._origin.is_array, sys.maxsize)
         assert texts is not None
         return texts
 
@@ -176,6 +171,9 @@ class _Texts:
 def _suspects(account: Account, joined: bytes, texts: _Texts, max_depth: int) -> list[int]:
     """Rows that a column did not pass, and rows whose text has more quotes than their values explain."""
     suspects = set(np.concatenate(account.suspects).tolist()) if account.suspects else set()
+    if account.zeros:  # -0 is decoded as 0, and its text is lost
+        zeros = set(np.concatenate(account.zeros).tolist())
+        suspects.update(place for place in zeros if _NEGATIVE_ZERO.search(texts.all[place]))
     if _quotes(joined) != account.quotes:
         counts = account.quotes_per_row().tolist()
         for place, text in enumerate(texts.all):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import zlib
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -131,7 +132,12 @@ def _expand_gzip(data: bytes, read: Callable[[], bytes]) -> Iterator[bytes]:
     member = zlib.decompressobj(wbits=31)
     while True:
         if data:
-            chunk = member.decompress(data, CHUNK_BYTES)
+            before = member.copy()
+            try:
+                chunk = member.decompress(data, CHUNK_BYTES)
+            except zlib.error:
+                yield from _expand_up_to_the_error(before, data)
+                raise
             if chunk:
                 yield chunk
             data = member.unconsumed_tail
@@ -152,14 +158,35 @@ def _expand_gzip(data: bytes, read: Callable[[], bytes]) -> Iterator[bytes]:
                 raise EOFError("the compressed data ends too early")
 
 
+def _expand_up_to_the_error(member: zlib._Decompress, data: bytes) -> Iterator[bytes]:
+    """All that comes before the error, byte by byte: a call that fails gives nothing of what it had expanded."""
+    with suppress(zlib.error):
+        for at in range(len(data)):
+            tail = data[at : at + 1]
+            while tail:
+                chunk = member.decompress(tail, CHUNK_BYTES)
+                if chunk:
+                    yield chunk
+                tail = member.unconsumed_tail
+
+
 def _expand_zstd(data: bytes, read: Callable[[], bytes]) -> Iterator[bytes]:
-    """Frames one after another, fed in small pieces because one call expands all that it is given."""
+    """Frames one after another, fed in small steps because one call expands all that it is given.
+
+    Steps are counted from the beginning of the file, so that a damaged one ends at the same place however it is read.
+    """
     decompressor = zstandard.ZstdDecompressor(max_window_size=2**_ZSTD_WINDOW_LOG_MAX)
     frame = decompressor.decompressobj()
     inside = True
-    while data:
-        for at in range(0, len(data), _ZSTD_STEP):
-            step = data[at : at + _ZSTD_STEP]
+    is_last = False
+    while not is_last:
+        more = read()
+        is_last = not more
+        data += more
+        whole = len(data) if is_last else len(data) - len(data) % _ZSTD_STEP
+        steps, data = data[:whole], data[whole:]
+        for at in range(0, len(steps), _ZSTD_STEP):
+            step = steps[at : at + _ZSTD_STEP]
             while step:
                 if not inside:
                     frame, inside = decompressor.decompressobj(), True
@@ -169,7 +196,6 @@ def _expand_zstd(data: bytes, read: Callable[[], bytes]) -> Iterator[bytes]:
                 step = b""
                 if frame.eof:
                     step, inside = frame.unused_data, False
-        data = read()
     if inside:
         raise EOFError("the compressed data ends too early")
 

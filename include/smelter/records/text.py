@@ -60,11 +60,17 @@ class Text:
         self.fill(WINDOW_BYTES)
         return moved
 
-    def take(self, end: int) -> bytes:
-        """The bytes up to `end`, which are passed."""
+    def take(self, end: int, *, same_line: bool = False) -> bytes:
+        """The bytes up to `end`, which are passed; what follows is on the line of the last of them.
+
+        `same_line` if they are a part of something that counts as being where it began.
+        """
         taken = self.data[self.at : end]
         self.at = end
         self._line_is_fresh = False
+        newline = -1 if same_line else taken.rfind(b"\n")
+        if newline >= 0:
+            self.indent = after_white(taken, newline + 1) - newline - 1
         return taken
 
     def skip_white(self) -> bool:

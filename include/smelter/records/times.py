@@ -33,8 +33,8 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 _LONGEST = 64
 _CLOCK = ("H", "M", "S")
-_BIN_SECONDS = 900  # since 1972 every change of a zone's clock falls on a quarter of an hour
-_BINS_SINCE = 63_072_000  # 1972-01-01
+_BIN_SECONDS = 60  # since 1973 every zone is whole minutes from UTC, and its clock changes on whole minutes
+_BINS_SINCE = 94_694_400  # 1973-01-01
 _UNKNOWN, _MISSING = -(2**31), 2**31 - 1
 
 
@@ -274,7 +274,7 @@ class TimeReader:
         return self._local_offsets(seconds, bad)
 
     def _local_offsets(self, seconds: Ints, bad: Bools) -> Ints:
-        """Offsets of local times; one look-up for each quarter of an hour that occurs, remembered."""
+        """Offsets of local times; one look-up for each minute that occurs, remembered."""
         keys = np.where(seconds >= _BINS_SINCE, seconds // _BIN_SECONDS * _BIN_SECONDS, seconds)
         keys = np.where(bad, _BINS_SINCE, keys)
         distinct, where = np.unique(keys, return_inverse=True)

@@ -20,13 +20,20 @@ class Number(str):
     __slots__ = ()
 
 
-class Members(list[tuple[str, Any]]):
-    """The members of a JSON object in the order of the text, repeated keys and all."""
+class Repeated(dict[str, Any]):
+    """A JSON object in which a key appears more than once; `pairs` has all of its members in the order of the text."""
 
-    __slots__ = ()
+    def __init__(self, pairs: list[tuple[str, Any]]) -> None:
+        super().__init__(pairs)
+        self.pairs = pairs
 
 
-_read_tree = json.JSONDecoder(object_pairs_hook=Members, parse_float=Number, parse_int=Number).raw_decode
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    members = dict(pairs)
+    return members if len(members) == len(pairs) else Repeated(pairs)
+
+
+_read_tree = json.JSONDecoder(object_pairs_hook=_object, parse_float=Number, parse_int=Number).raw_decode
 _encode = msgspec.json.Encoder().encode
 _decode_raw = msgspec.json.Decoder(msgspec.Raw).decode
 
@@ -87,7 +94,7 @@ def shown(value: Any) -> str:
         return clipped(value)
     if isinstance(value, str):
         return _encode(clipped(value)).decode()
-    if isinstance(value, Members):
+    if isinstance(value, dict):
         return f"an object with {len(value)} fields"
     if isinstance(value, list):
         return f"an array of {len(value)}"
@@ -99,10 +106,11 @@ def clipped(text: str) -> str:
     return text if len(text) <= SHOWN else text[: SHOWN - 1] + "…"
 
 
+_KINDS = {str: "a string", bool: "a boolean", list: "an array", dict: "an object", Repeated: "an object"}
+
+
 def kind_of(value: Any) -> str:
     """What JSON calls a value of this kind."""
     if isinstance(value, Number):
         return "a number"
-    if isinstance(value, Members):
-        return "an object"
-    return {str: "a string", bool: "a boolean", list: "an array"}.get(type(value), "null")
+    return _KINDS.get(type(value), "null")
