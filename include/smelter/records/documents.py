@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from smelter.records.pieces import KEPT_BYTES, Broken, CutOff, Piece, TooLarge, Whole, is_whole
+from smelter.records.pieces import KEPT_BYTES, Broken, CutOff, Piece, TooLarge, Whole, is_json, is_whole
 from smelter.records.scan import WHITE, Outcome, Scan, after_white, scan_value
 from smelter.records.text import Text
 
@@ -30,7 +30,10 @@ def _whole_lines(text: Text) -> list[bytes]:
     while len(lines) < _MOST_LINES:
         end = text.data.find(b"\n", at, at + width)
         line = text.data[at:end].rstrip(WHITE) if end >= 0 else b""
-        if line[:1] != b"{" or not is_whole(line, text.max_depth):
+        if line[:1] != b"{" or not is_json(line):
+            break
+        # Too deep is too deep with or without the next line, unless that one would belong to it.
+        if text.data[end + 1 : end + 2] != b"{" and not is_whole(line, text.max_depth):
             break
         lines.append(line)
         at = end + 1

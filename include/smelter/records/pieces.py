@@ -78,8 +78,13 @@ def _is_too_deep(text: bytes, max_depth: int) -> bool:
 
 def is_whole(text: bytes, max_depth: int) -> bool:
     """Is the text one well-formed JSON value, nested no deeper than that?"""
+    return is_json(text) and not _is_too_deep(text, max_depth)
+
+
+def is_json(text: bytes) -> bool:
+    """Is the text one well-formed JSON value, as deep as the reader goes?"""
     try:
         _decode_raw.decode(text)
     except _NOT_JSON:
         return False
-    return not _is_too_deep(text, max_depth)
+    return True

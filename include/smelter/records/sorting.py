@@ -23,6 +23,7 @@ from smelter.records.columns import build_fields, fields_of
 from smelter.records.letters import Problem
 from smelter.records.pieces import Decoded, whole_records
 from smelter.records.problems import Inspector
+from smelter.records.quotes import quotes_in, quotes_of
 from smelter.records.revive import revive
 from smelter.records.shape import decoder_of
 from smelter.records.source import Limits
@@ -30,9 +31,6 @@ from smelter.records.tree import not_json, tree_of
 
 _NEGATIVE_ZERO = re.compile(rb"-0[ \t\r\n,}]")
 _TRIES = 64
-_ESCAPE = re.compile(rb"\\.", re.DOTALL)
-_QUOTE = ord('"')
-_LONG = 10_000  # from here on numpy counts faster
 _decode_anything = msgspec.json.Decoder().decode
 _NOT_TAKEN = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 
@@ -174,10 +172,10 @@ def _suspects(account: Account, joined: bytes, texts: _Texts, max_depth: int) ->
     if account.zeros:  # -0 is decoded as 0, and its text is lost
         zeros = set(np.concatenate(account.zeros).tolist())
         suspects.update(place for place in zeros if _NEGATIVE_ZERO.search(texts.all[place]))
-    if _quotes(joined) != account.quotes:
+    if quotes_in(joined) != account.quotes:
         counts = account.quotes_per_row().tolist()
         for place, text in enumerate(texts.all):
-            quotes = _quotes(text)
+            quotes = quotes_in(text)
             if quotes != counts[place] and quotes != _explained_quotes(text, max_depth):
                 suspects.add(place)
     return sorted(suspects)
@@ -186,32 +184,6 @@ def _suspects(account: Account, joined: bytes, texts: _Texts, max_depth: int) ->
 def _explained_quotes(text: bytes, max_depth: int) -> int:
     """The quotes that all values of a record stand for, ignored fields included; -1 if that cannot be told."""
     try:
-        return _count_quotes(_decode_anything(text), max_depth)
+        return quotes_of(_decode_anything(text), max_depth)
     except (ValueError, RecursionError):
         return -1
-
-
-def _count_quotes(value: Any, depth_left: int) -> int:
-    if isinstance(value, str):
-        return 2
-    if not isinstance(value, dict | list):
-        return 0
-    if depth_left == 0:
-        raise RecursionError
-    inside = value.values() if isinstance(value, dict) else value
-    quotes = 2 * len(value) if isinstance(value, dict) else 0
-    for item in inside:
-        if isinstance(item, str):
-            quotes += 2
-        elif isinstance(item, dict | list):
-            quotes += _count_quotes(item, depth_left - 1)
-    return quotes
-
-
-def _quotes(text: bytes) -> int:
-    """How many quotes open or close a string."""
-    if b"\\" not in text:
-        return int(np.count_nonzero(np.frombuffer(text, np.uint8) == _QUOTE)) if len(text) > _LONG else text.count(b'"')
-    if b"\\\\" not in text:
-        return text.count(b'"') - text.count(b'\\"')
-    return _ESCAPE.sub(b"", text).count(b'"')

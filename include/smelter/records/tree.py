@@ -33,7 +33,13 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return members if len(members) == len(pairs) else Repeated(pairs)
 
 
-_read_tree = json.JSONDecoder(object_pairs_hook=_object, parse_float=Number, parse_int=Number).raw_decode
+def _refuse(word: str) -> None:
+    raise ValueError(f"{word} is not JSON")
+
+
+_read_tree = json.JSONDecoder(
+    object_pairs_hook=_object, parse_float=Number, parse_int=Number, parse_constant=_refuse
+).raw_decode
 _encode = msgspec.json.Encoder().encode
 _decode_raw = msgspec.json.Decoder(msgspec.Raw).decode
 
@@ -50,8 +56,11 @@ def tree_of(record: bytes, limits: Limits) -> Any:
         found = f"more than {limits.max_depth} levels"
         return Problem(Reason.RECORD_TOO_LARGE, "max_depth", "", found, f"the record is nested {found} deep")
     try:
-        _decode_raw(record)  # strict where the reader of trees is not
-        return _read_tree(text.lstrip(" \t\r\n"))[0]
+        if b"\\u" in record:
+            _decode_raw(record)  # the reader of trees takes half of a surrogate pair
+        text = text.strip(" \t\r\n")
+        tree, end = _read_tree(text)
+        return tree if end == len(text) else not_json(record, limits)
     except (msgspec.MsgspecError, ValueError, RecursionError):
         return not_json(record, limits)
 
