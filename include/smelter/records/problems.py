@@ -19,7 +19,7 @@ from smelter.records.source import Limits
 from smelter.records.tree import Number, Repeated, clipped, kind_of, shown, tree_of
 
 _MOST_PROBLEMS = 100
-_SCALARS = {str, Number, bool}
+_SCALARS = {str, Number, int, bool}
 Found = list[Problem]
 
 
@@ -49,17 +49,17 @@ class Inspector:
         ]
         self._check = _members(fields, forbid_unknown=contract.unknown_fields == "dead_letter")
 
-    def problems_of(self, record: bytes, arrived_at: int) -> tuple[Any, Found]:
-        """The record's tree and everything that is wrong with it; an empty list means that it is good."""
+    def problems_of(self, record: bytes, arrived_at: int) -> Found:
+        """Everything that is wrong with a record; an empty list means that it is good."""
         tree = tree_of(record, self._limits)
         if isinstance(tree, Problem):
-            return None, [tree]
+            return [tree]
         if not isinstance(tree, dict):
             message = f"a record is an object, and this is {kind_of(tree)}"
-            return tree, [Problem(Reason.NOT_AN_OBJECT, "object", "", shown(tree), message)]
+            return [Problem(Reason.NOT_AN_OBJECT, "object", "", shown(tree), message)]
         where = Where(arrived_at, [])
         self._check(tree, "", where)
-        return tree, where.found
+        return where.found
 
 
 def _checked(kind: Type, rules: FieldRules | None, contract: Contract) -> Check:

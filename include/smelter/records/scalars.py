@@ -18,6 +18,7 @@ from smelter.records.times import TimeReader
 from smelter.records.tree import Number
 
 WRONG = object()
+_NUMBERS = (Number, int)
 _LONGEST_INTEGER = 20
 Reader = Callable[[Any], Any]
 
@@ -54,7 +55,7 @@ def _binary(value: Any) -> Any:
 
 def _decimal(kind: Decimal) -> Reader:
     def read(value: Any) -> Any:
-        number = exact_decimal(value, kind) if type(value) is Number else None
+        number = exact_decimal(str(value), kind) if type(value) in _NUMBERS else None
         return WRONG if number is None else number
 
     return read
@@ -70,6 +71,8 @@ def _time(reader: TimeReader) -> Reader:
 
 def _integer(low: int, high: int) -> Reader:
     def read(value: Any) -> Any:
+        if type(value) is int:
+            return value if low <= value <= high else WRONG
         if type(value) is not Number or len(value) > _LONGEST_INTEGER or not value.lstrip("-").isdecimal():
             return WRONG
         number = int(value)
@@ -80,9 +83,9 @@ def _integer(low: int, high: int) -> Reader:
 
 def _float(overflow: float) -> Reader:
     def read(value: Any) -> Any:
-        if type(value) is not Number:
+        if type(value) not in _NUMBERS:
             return WRONG
-        number = float(value)
+        number = float(str(value))
         return number if abs(number) < overflow else WRONG
 
     return read
@@ -91,27 +94,27 @@ def _float(overflow: float) -> Reader:
 def why_wrong(kind: Type, rules: FieldRules | None) -> Callable[[Any], str]:
     """What a person needs to hear about a value that is not of the type, if it is not clear from the value."""
     if isinstance(kind, Decimal):
-        return lambda value: _why_no_decimal(value, kind) if type(value) is Number else ""
+        return lambda value: _why_no_decimal(value, kind) if type(value) in _NUMBERS else ""
     assert isinstance(kind, Scalar)
     if kind.name in ("date", "timestamp"):
         format_, zone = (rules.format, rules.zone) if rules is not None else (None, None)
         reader = TimeReader(format_, zone, kind.name == "date")
         return lambda value: why_no_time(value, reader) if type(value) is str else ""
     if kind.name in INTEGERS:
-        return lambda value: _why_no_integer(value, kind.name) if type(value) is Number else ""
+        return lambda value: _why_no_integer(value, kind.name) if type(value) in _NUMBERS else ""
     if kind.name in ("float", "double"):
-        return lambda value: f"too large for {kind.name}" if type(value) is Number else ""
+        return lambda value: f"too large for {kind.name}" if type(value) in _NUMBERS else ""
     return lambda _value: ""
 
 
-def _why_no_decimal(value: Number, kind: Decimal) -> str:
-    wider = exact_decimal(value, Decimal(38, 38 - (kind.precision - kind.scale)))
+def _why_no_decimal(value: Number | int, kind: Decimal) -> str:
+    wider = exact_decimal(str(value), Decimal(38, 38 - (kind.precision - kind.scale)))
     if wider is not None:
         return f"more than {kind.scale} digits after the point"
     return f"more than {kind.precision - kind.scale} digits before the point, or too many in all"
 
 
-def _why_no_integer(value: Number, name: str) -> str:
-    if value.lstrip("-").isdecimal():
+def _why_no_integer(value: Number | int, name: str) -> str:
+    if str(value).lstrip("-").isdecimal():
         return f"beyond the range of {name}"
     return "an integer has neither point nor exponent"

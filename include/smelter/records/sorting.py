@@ -27,7 +27,7 @@ from smelter.records.quotes import quotes_in, quotes_of
 from smelter.records.revive import revive
 from smelter.records.shape import decoder_of
 from smelter.records.source import Limits
-from smelter.records.tree import not_json, tree_of
+from smelter.records.tree import exact_tree_of, not_json, tree_of
 
 _NEGATIVE_ZERO = re.compile(rb"-0[ \t\r\n,}]")
 _TRIES = 64
@@ -65,7 +65,7 @@ class Sorter:
 
     def problems_of(self, record: bytes, arrived_at: int) -> tuple[Problem, ...]:
         """Everything that is wrong with one record; nothing if it is good."""
-        return tuple(self._inspector.problems_of(record, arrived_at)[1])
+        return tuple(self._inspector.problems_of(record, arrived_at))
 
     def decode_window(self, window: bytes, is_array: bool) -> list[Any] | None:
         """All records of a window at once, or None if the decoder refuses one of them."""
@@ -107,13 +107,13 @@ class Sorter:
             if event is not None:
                 self._refused_in_a_row = 0
                 return event
-        tree, problems = self._inspector.problems_of(text, arrived_at)
+        problems = self._inspector.problems_of(text, arrived_at)
         if problems:
             self._refused_in_a_row += 1
             return Bad(text, tuple(problems))
         self._refused_in_a_row = 0
         event = self._tried(text)
-        return revive(tree, self._contract) if event is None else event
+        return revive(exact_tree_of(text), self._contract) if event is None else event
 
     def _tried(self, text: bytes) -> Any:
         try:
@@ -130,11 +130,13 @@ class Sorter:
         bad: dict[int, Bad] = {}
         revived = False
         for place in _suspects(account, joined, texts, self._limits.max_depth):
-            tree, problems = self._inspector.problems_of(texts.all[place], arrived_at)
+            problems = self._inspector.problems_of(texts.all[place], arrived_at)
             if problems:
                 bad[place] = Bad(texts.all[place], tuple(problems))
             elif not isinstance(events[place], SimpleNamespace):
-                events[place] = revive(tree, self._contract)  # good after all: no stopgap of a column may stand for it
+                events[place] = revive(
+                    exact_tree_of(texts.all[place]), self._contract
+                )  # good after all: no stopgap of a column may stand for it
                 revived = True
         if revived:
             return self._sort(events, texts, joined, arrived_at)

@@ -1,4 +1,4 @@
-"""One record as a tree that keeps repeated keys and the exact text of numbers, or why it is not JSON."""
+"""One record as a tree, or why it is not JSON. Repeated keys are kept; so is the exact text of numbers, on request."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from smelter.records.letters import Problem, Reason
+from smelter.records.quotes import quotes_in, quotes_of
 from smelter.records.scan import Outcome, scan_value
 from smelter.records.source import Limits
 
@@ -15,7 +16,7 @@ SHOWN = 80
 
 
 class Number(str):
-    """The exact text of a JSON number."""
+    """The exact text of a JSON number; one without point or exponent may also be a Python int."""
 
     __slots__ = ()
 
@@ -33,13 +34,8 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return members if len(members) == len(pairs) else Repeated(pairs)
 
 
-def _refuse(word: str) -> None:
-    raise ValueError(f"{word} is not JSON")
-
-
-_read_tree = json.JSONDecoder(
-    object_pairs_hook=_object, parse_float=Number, parse_int=Number, parse_constant=_refuse
-).raw_decode
+_read_exactly = json.JSONDecoder(object_pairs_hook=_object, parse_float=Number, parse_int=Number).raw_decode
+_decode_anything = msgspec.json.Decoder(float_hook=Number).decode
 _encode = msgspec.json.Encoder().encode
 _decode_raw = msgspec.json.Decoder(msgspec.Raw).decode
 
@@ -49,18 +45,31 @@ def tree_of(record: bytes, limits: Limits) -> Any:
     if len(record) > limits.max_record_bytes:
         return too_large(limits)
     try:
-        text = record.decode()
+        record.decode()
     except UnicodeDecodeError as problem:
         return _bad_encoding(record, problem.start)
     if record.count(b"{") + record.count(b"[") > limits.max_depth and _is_too_deep(record, limits.max_depth):
         found = f"more than {limits.max_depth} levels"
         return Problem(Reason.RECORD_TOO_LARGE, "max_depth", "", found, f"the record is nested {found} deep")
     try:
-        if b"\\u" in record:
-            _decode_raw(record)  # the reader of trees takes half of a surrogate pair
-        text = text.strip(" \t\r\n")
-        tree, end = _read_tree(text)
-        return tree if end == len(text) else not_json(record, limits)
+        tree = _decode_anything(record)
+        if quotes_of(tree, limits.max_depth + 1) == quotes_in(record):
+            return tree
+        return exact_tree_of(record)
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        return _exact_or_not_json(record, limits)
+
+
+def exact_tree_of(record: bytes) -> Any:
+    """The tree of well-formed JSON with every number as its text: `-0` and thousands of digits stay what they are."""
+    return _read_exactly(record.decode().strip(" \t\r\n"))[0]
+
+
+def _exact_or_not_json(record: bytes, limits: Limits) -> Any:
+    """The strict reader refuses what is not JSON, and integers of thousands of digits, which are."""
+    try:
+        _decode_raw(record)
+        return exact_tree_of(record)
     except (msgspec.MsgspecError, ValueError, RecursionError):
         return not_json(record, limits)
 
@@ -99,8 +108,8 @@ def too_large(limits: Limits) -> Problem:
 
 def shown(value: Any) -> str:
     """What was found, short enough for a line."""
-    if isinstance(value, Number):
-        return clipped(value)
+    if isinstance(value, Number) or type(value) is int:
+        return clipped(str(value))
     if isinstance(value, str):
         return _encode(clipped(value)).decode()
     if isinstance(value, dict):
@@ -115,11 +124,17 @@ def clipped(text: str) -> str:
     return text if len(text) <= SHOWN else text[: SHOWN - 1] + "…"
 
 
-_KINDS = {str: "a string", bool: "a boolean", list: "an array", dict: "an object", Repeated: "an object"}
+_KINDS = {
+    str: "a string",
+    int: "a number",
+    Number: "a number",
+    bool: "a boolean",
+    list: "an array",
+    dict: "an object",
+    Repeated: "an object",
+}
 
 
 def kind_of(value: Any) -> str:
     """What JSON calls a value of this kind."""
-    if isinstance(value, Number):
-        return "a number"
     return _KINDS.get(type(value), "null")
