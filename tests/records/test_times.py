@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from smelter.records.time_columns import TimeColumns
 from smelter.records.times import TimeReader
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -28,7 +29,7 @@ def column(reader: TimeReader, texts: list[str]) -> list[int | None]:
     array = pa.array(texts, pa.string())
     offsets = np.frombuffer(array.buffers()[1], np.int32, len(texts) + 1).astype(np.int64)
     data = np.frombuffer(array.buffers()[2] or b"", np.uint8)
-    moments, bad = reader.read_column(data, offsets[:-1], np.diff(offsets))
+    moments, bad = TimeColumns(reader).read(data, offsets[:-1], np.diff(offsets))
     return [None if wrong else int(moment) for moment, wrong in zip(moments, bad, strict=True)]
 
 

@@ -15,6 +15,7 @@ from smelter.contracts.times import seconds_of
 from smelter.contracts.types import Decimal, Scalar, Type
 from smelter.records.account import Account, Bools, Ints, Rows, is_null
 from smelter.records.shape import ABSENT, NumberText, arrow_type
+from smelter.records.time_columns import TimeColumns
 from smelter.records.times import DAY_SECONDS, SECOND, TimeReader
 
 
@@ -54,6 +55,7 @@ class Times(Column):
         super().__init__(kind)
         self._is_date = kind.name == "date"
         self._reader = TimeReader(rules.format if rules else None, rules.zone if rules else None, self._is_date)
+        self._columns = TimeColumns(self._reader)
         self._least, self._most = (_moment(kind, rules, rule) for rule in ("min", "max"))
         self._lead = seconds_of(rules.not_after_arrival) if rules and rules.not_after_arrival else None
         listed = rules.one_of if rules is not None else None
@@ -68,7 +70,7 @@ class Times(Column):
         there = np.flatnonzero(~is_null(texts)) if texts.null_count else np.arange(len(texts))
         moments = np.zeros(len(texts), np.int64)
         wrong = np.zeros(len(texts), np.bool_)
-        found, bad = self._reader.read_column(data, offsets[there], np.diff(offsets)[there])
+        found, bad = self._columns.read(data, offsets[there], np.diff(offsets)[there])
         for place in np.flatnonzero(bad).tolist():  # the reader of single texts has the last word
             moment = self._reader.read(values[there[place]])
             if moment is not None:

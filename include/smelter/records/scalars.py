@@ -12,7 +12,7 @@ from smelter.contracts import FieldRules
 from smelter.contracts.rules import INTEGERS
 from smelter.contracts.types import Decimal, Scalar, Type
 from smelter.records.leaves import exact_decimal
-from smelter.records.moments import why_no_time
+from smelter.records.no_time import why_no_time
 from smelter.records.shape import FLOAT32_OVERFLOW
 from smelter.records.times import TimeReader
 from smelter.records.tree import Number
