@@ -15,11 +15,12 @@ from smelter.contracts.types import Array, Map, Scalar, Struct, Type
 from smelter.records.letters import Problem, Reason
 from smelter.records.rules import Rules, describe, rules_of
 from smelter.records.scalars import WRONG, scalar_reader, why_wrong
+from smelter.records.shape import NumberText
 from smelter.records.source import Limits
-from smelter.records.tree import Number, Repeated, clipped, kind_of, shown, tree_of
+from smelter.records.tree import Repeated, clipped, kind_of, shown, tree_of
 
 _MOST_PROBLEMS = 100
-_SCALARS = {str, Number, int, bool}
+_SCALARS = {str, NumberText, int, bool}
 Found = list[Problem]
 
 

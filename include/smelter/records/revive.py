@@ -12,8 +12,7 @@ import msgspec
 
 from smelter.contracts import Contract
 from smelter.contracts.types import Array, Decimal, Map, Scalar, Struct, Type
-from smelter.records.shape import ABSENT, NumberText, member_attribute
-from smelter.records.tree import Number
+from smelter.records.shape import ABSENT, member_attribute
 
 
 def revive(tree: dict[str, Any], contract: Contract) -> SimpleNamespace:
@@ -36,7 +35,7 @@ def _value(value: Any, kind: Type) -> Any:
         return [_value(item, kind.element) for item in value]
     if isinstance(kind, Map):
         if kind.value == Scalar("string"):
-            return {key: NumberText(item) if isinstance(item, Number) else item for key, item in value.items()}
+            return value
         return {key: _value(item, kind.value) for key, item in value.items()}
     if isinstance(kind, Struct):
         return _members(value, [(member.name, member.type) for member in kind.members])
@@ -45,7 +44,7 @@ def _value(value: Any, kind: Type) -> Any:
 
 def _scalar(value: Any, kind: Scalar | Decimal) -> Any:
     if isinstance(kind, Decimal):
-        return NumberText(value)
+        return value
     if kind.name in ("int", "long"):
         return int(value)
     if kind.name in ("float", "double"):

@@ -13,12 +13,11 @@ from smelter.contracts.rules import INTEGERS
 from smelter.contracts.types import Decimal, Scalar, Type
 from smelter.records.leaves import exact_decimal
 from smelter.records.no_time import why_no_time
-from smelter.records.shape import FLOAT32_OVERFLOW
+from smelter.records.shape import FLOAT32_OVERFLOW, NumberText
 from smelter.records.times import TimeReader
-from smelter.records.tree import Number
 
 WRONG = object()
-_NUMBERS = (Number, int)
+_NUMBERS = (NumberText, int)
 _LONGEST_INTEGER = 20
 Reader = Callable[[Any], Any]
 
@@ -73,7 +72,7 @@ def _integer(low: int, high: int) -> Reader:
     def read(value: Any) -> Any:
         if type(value) is int:
             return value if low <= value <= high else WRONG
-        if type(value) is not Number or len(value) > _LONGEST_INTEGER or not value.lstrip("-").isdecimal():
+        if type(value) is not NumberText or len(value) > _LONGEST_INTEGER or not value.lstrip("-").isdecimal():
             return WRONG
         number = int(value)
         return number if low <= number <= high else WRONG
@@ -107,14 +106,14 @@ def why_wrong(kind: Type, rules: FieldRules | None) -> Callable[[Any], str]:
     return lambda _value: ""
 
 
-def _why_no_decimal(value: Number | int, kind: Decimal) -> str:
+def _why_no_decimal(value: NumberText | int, kind: Decimal) -> str:
     wider = exact_decimal(str(value), Decimal(38, 38 - (kind.precision - kind.scale)))
     if wider is not None:
         return f"more than {kind.scale} digits after the point"
     return f"more than {kind.precision - kind.scale} digits before the point, or too many in all"
 
 
-def _why_no_integer(value: Number | int, name: str) -> str:
+def _why_no_integer(value: NumberText | int, name: str) -> str:
     if str(value).lstrip("-").isdecimal():
         return f"beyond the range of {name}"
     return "an integer has neither point nor exponent"

@@ -24,7 +24,7 @@ FLOAT32_OVERFLOW = 3.4028235677973366e38  # the least number that rounds to infi
 
 
 class NumberText(str):
-    """A number with a point or an exponent, as the exact text of the source, where no type says float."""
+    """A number as the exact text of the source. One without point or exponent may also be decoded as an int."""
 
     __slots__ = ()
 

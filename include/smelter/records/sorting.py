@@ -27,11 +27,10 @@ from smelter.records.quotes import quotes_in, quotes_of
 from smelter.records.revive import revive
 from smelter.records.shape import decoder_of
 from smelter.records.source import Limits
-from smelter.records.tree import exact_tree_of, not_json, tree_of
+from smelter.records.tree import decode_anything, exact_tree_of, not_json, tree_of
 
 _NEGATIVE_ZERO = re.compile(rb"-0[ \t\r\n,}]")
-_TRIES = 64
-_decode_anything = msgspec.json.Decoder().decode
+_TRIES = 64  # after so many refusals in a row the decoder is not asked first
 _NOT_TAKEN = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 
 
@@ -134,9 +133,8 @@ class Sorter:
             if problems:
                 bad[place] = Bad(texts.all[place], tuple(problems))
             elif not isinstance(events[place], SimpleNamespace):
-                events[place] = revive(
-                    exact_tree_of(texts.all[place]), self._contract
-                )  # good after all: no stopgap of a column may stand for it
+                # Good after all: what a column put in its place must not stand for it.
+                events[place] = revive(exact_tree_of(texts.all[place]), self._contract)
                 revived = True
         if revived:
             return self._sort(events, texts, joined, arrived_at)
@@ -186,6 +184,6 @@ def _suspects(account: Account, joined: bytes, texts: _Texts, max_depth: int) ->
 def _explained_quotes(text: bytes, max_depth: int) -> int:
     """The quotes that all values of a record stand for, ignored fields included; -1 if that cannot be told."""
     try:
-        return quotes_of(_decode_anything(text), max_depth)
+        return quotes_of(decode_anything(text), max_depth)
     except (ValueError, RecursionError):
         return -1

@@ -10,15 +10,10 @@ import msgspec
 from smelter.records.letters import Problem, Reason
 from smelter.records.quotes import quotes_in, quotes_of
 from smelter.records.scan import Outcome, scan_value
+from smelter.records.shape import NumberText
 from smelter.records.source import Limits
 
 SHOWN = 80
-
-
-class Number(str):
-    """The exact text of a JSON number; one without point or exponent may also be a Python int."""
-
-    __slots__ = ()
 
 
 class Repeated(dict[str, Any]):
@@ -34,8 +29,8 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return members if len(members) == len(pairs) else Repeated(pairs)
 
 
-_read_exactly = json.JSONDecoder(object_pairs_hook=_object, parse_float=Number, parse_int=Number).raw_decode
-_decode_anything = msgspec.json.Decoder(float_hook=Number).decode
+_read_exactly = json.JSONDecoder(object_pairs_hook=_object, parse_float=NumberText, parse_int=NumberText).raw_decode
+decode_anything = msgspec.json.Decoder(float_hook=NumberText).decode
 _encode = msgspec.json.Encoder().encode
 _decode_raw = msgspec.json.Decoder(msgspec.Raw).decode
 
@@ -52,7 +47,7 @@ def tree_of(record: bytes, limits: Limits) -> Any:
         found = f"more than {limits.max_depth} levels"
         return Problem(Reason.RECORD_TOO_LARGE, "max_depth", "", found, f"the record is nested {found} deep")
     try:
-        tree = _decode_anything(record)
+        tree = decode_anything(record)
         if quotes_of(tree, limits.max_depth + 1) == quotes_in(record):
             return tree
         return exact_tree_of(record)
@@ -108,7 +103,7 @@ def too_large(limits: Limits) -> Problem:
 
 def shown(value: Any) -> str:
     """What was found, short enough for a line."""
-    if isinstance(value, Number) or type(value) is int:
+    if isinstance(value, NumberText) or type(value) is int:
         return clipped(str(value))
     if isinstance(value, str):
         return _encode(clipped(value)).decode()
@@ -127,7 +122,7 @@ def clipped(text: str) -> str:
 _KINDS = {
     str: "a string",
     int: "a number",
-    Number: "a number",
+    NumberText: "a number",
     bool: "a boolean",
     list: "an array",
     dict: "an object",
