@@ -59,6 +59,22 @@ class Settings(BaseModel):
         ge=2,
         description="A compressed file may expand to this many times its size (or to 4 MiB, if that is more).",
     )
+    trigger_seconds: float = Field(
+        default=2.0,
+        ge=0,
+        le=86_400,
+        description="How often `smelt ingest --follow` looks for new files.",
+    )
+    max_files_per_batch: int = Field(
+        default=1000,
+        ge=1,
+        description="The most files that one batch takes.",
+    )
+    max_bytes_per_batch: int = Field(
+        default=0,
+        ge=0,
+        description="The most bytes that one batch takes, instead of a number of files; 0 is no limit.",
+    )
 
 
 @dataclass(frozen=True)

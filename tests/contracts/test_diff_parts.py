@@ -135,6 +135,14 @@ def test_silver_follows_a_renamed_field() -> None:
     assert change.what == "renamed from a"
 
 
+def test_what_becomes_of_read_files_can_be_changed() -> None:
+    old = contract(with_fields("a: {type: int}"))
+    text = with_fields("a: {type: int}", version=2)
+    new = contract(text.replace("{files: landing/things}", "{files: landing/things, after_commit: archive}"))
+    (change,) = compare(old, new)
+    assert (change.where, change.what, change.is_safe) == ("source.after_commit", "keep → archive", True)
+
+
 def test_another_source_is_refused() -> None:
     old = contract(with_fields("a: {type: int}"))
     new = contract(with_fields("a: {type: int}", version=2).replace("landing/things", "landing/others"))

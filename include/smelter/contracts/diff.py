@@ -175,7 +175,10 @@ def _sections(old: Contract, new: Contract) -> Iterator[Change]:
     if old.unknown_fields != new.unknown_fields:
         why = "looser: fewer dead letters" if new.unknown_fields == "ignore" else _STRICTER
         yield _safe("unknown_fields", f"{old.unknown_fields} → {new.unknown_fields}", why)
-    if old.source != new.source:
+    if old.source.after_commit != new.source.after_commit:
+        what = f"{old.source.after_commit} → {new.source.after_commit}"
+        yield _safe("source.after_commit", what, "for files from the next batch on, and those still there")
+    if old.source.files != new.source.files:
         why = "the stream's checkpoint and every record's identity belong to the old source"
         yield _refused(
             "source", f"{old.source.files} → {new.source.files}", why, "make a new dataset for the new source"

@@ -71,6 +71,9 @@ class Source(_Part):
     """Where records arrive."""
 
     files: LandingPath = Field(description="A folder, relative to the lake, that is read with its subfolders.")
+    after_commit: Literal["keep", "archive", "delete"] = Field(
+        default="keep", description="What becomes of a file whose records are in the tables."
+    )
 
 
 class Bronze(_Part):

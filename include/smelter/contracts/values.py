@@ -22,7 +22,7 @@ TRANSFORM = re.compile(
 )
 _SIZE = re.compile(r"([1-9][0-9]{0,5})(KB|MB|GB)")
 _NOT_IN_PATHS = re.compile(r"[*?{}\[\]\\\x00-\x1f\x7f]")  # Spark reads most of these as a pattern of names
-_LAKE_PARTS = frozenset({"catalog.db", "tables", "checkpoints", "receipts", "run", "smelter.toml"})
+_LAKE_PARTS = frozenset({"catalog.db", "tables", "checkpoints", "receipts", "run", "archive", "smelter.toml"})
 _NOT_ZONES = re.compile(r"(posix|right)/.*|posixrules|localtime|Factory")
 
 

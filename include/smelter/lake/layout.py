@@ -18,9 +18,12 @@ LANDING = "landing"
 CHECKPOINTS = "checkpoints"
 RECEIPTS = "receipts"
 RUN = "run"
+ARCHIVE = "archive"
 
 CATALOG_FILES = (CATALOG, f"{CATALOG}-wal", f"{CATALOG}-shm", f"{CATALOG}-journal")
-KNOWN = frozenset({LAYOUT, *CATALOG_FILES, TABLES, LANDING, CHECKPOINTS, RECEIPTS, RUN, SETTINGS_FILE, "README.md"})
+KNOWN = frozenset(
+    {LAYOUT, *CATALOG_FILES, TABLES, LANDING, CHECKPOINTS, RECEIPTS, RUN, ARCHIVE, SETTINGS_FILE, "README.md"}
+)
 
 
 def ensure_layout(lake: Path) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from smelter.contracts.finished import is_finished
 from smelter.records.cut import Cutter
 from smelter.records.judge import Judge
 from smelter.records.letters import DeadLetter
@@ -17,8 +18,6 @@ from smelter.records.source import Limits, Reading, Source
 
 _MOST_PLACES = 10_000  # hostile records have any number of field names
 _INDEX = re.compile(r"\[\d+\]")
-_UNFINISHED_BEGINNINGS = (".", "_")
-_UNFINISHED_ENDINGS = (".tmp", ".part")
 
 
 @dataclass
@@ -75,11 +74,6 @@ def whole_texts(source: Source, limits: Limits) -> Iterator[bytes]:
     for piece in Cutter(chunks, lambda _window, _is_array: None, limits.max_record_bytes, limits.max_depth):
         if isinstance(piece, Whole):
             yield from piece.texts
-
-
-def is_finished(name: str) -> bool:
-    """Is this the name of a whole file, and not of one that somebody is still writing?"""
-    return not name.startswith(_UNFINISHED_BEGINNINGS) and not name.endswith(_UNFINISHED_ENDINGS)
 
 
 def files_under(path: Path) -> Iterator[Path]:

@@ -1,0 +1,1 @@
+"""How does a micro-batch become two commits, once?"""

@@ -1,0 +1,97 @@
+"""What the driver knows of earlier batches: which sources are committed, which were only planned."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta
+
+from smelter.lake.batches import BatchRecords, Done, Intent, Plan, Unit
+
+REREAD, RECOVER = "reread", "recover"
+ASKED = (REREAD, RECOVER)  # where a batch comes from that a person asked for
+_TICK = timedelta(microseconds=1)
+_LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+class Books:
+    """The memory of one stream, read once when its driver starts and kept up with each batch."""
+
+    def __init__(self, records: BatchRecords) -> None:
+        self.records = records
+        self.committed: dict[str, Unit] = {}
+        self.tokens: set[str] = set()
+        self.sequences: set[int] = set()
+        self._settled = 0
+        self.tables: dict[str, str] = {}
+        self._last_ingested_at = _LONG_AGO
+        for done in records.done():
+            self.enter(done)
+        self.waiting = records.prepared()
+        for intent in self.waiting:
+            self.enter(intent)
+        self.plans = records.planned()
+        self._planned = _units_of(self.plans)
+
+    def enter(self, batch: Done | Intent) -> None:
+        """A batch that is, or certainly will be, in the tables."""
+        for receipt in batch.receipts:
+            self.committed[receipt.unit.source] = receipt.unit
+        self.tokens.add(batch.token)
+        self.sequences.add(batch.sequence)
+        if batch.settles:
+            self.tokens.update(batch.settles)
+            self._settled = batch.sequence
+        self.tables.update(batch.tables)
+        self._last_ingested_at = max(self._last_ingested_at, batch.ingested_at)
+
+    def not_committed(self, units: Iterable[Unit]) -> list[Unit]:
+        """The units that are in no batch yet, each as it was first planned."""
+        return [self._planned.get(unit.source, unit) for unit in units if unit.source not in self.committed]
+
+    def readings_of(self, source: str) -> int:
+        """How often a file was taken in: `a.json`, `a.json#2`, …"""
+        count = 0
+        while (source if count == 0 else f"{source}#{count + 1}") in self.committed:
+            count += 1
+        return count
+
+    def plan(self, plan: Plan) -> None:
+        """Remember what is about to be read, durably."""
+        self.records.plan(plan)
+        self._planned.update({unit.source: unit for unit in plan.units})
+
+    def forget_overtaken_plans(self) -> None:
+        """Plans of killed batches whose units have all come in with others since."""
+        for plan in self.plans:
+            if all(unit.source in self.committed for unit in plan.units):
+                self.records.forget_plan(plan.token)
+        self.plans = [plan for plan in self.plans if not all(unit.source in self.committed for unit in plan.units)]
+
+    def forget_asked(self) -> None:
+        """Plans that a person asked for and that were killed: nothing of them is in a table, the person asks again."""
+        for plan in self.plans:
+            if plan.token.split(":")[1] in ASKED:
+                self.records.forget_plan(plan.token)
+        self.plans = [plan for plan in self.plans if plan.token.split(":")[1] not in ASKED]
+        self._planned = _units_of(self.plans)
+
+    def only_planned(self) -> list[Unit]:
+        """Units that were planned by a killed batch and are committed nowhere."""
+        return [unit for unit in self._planned.values() if unit.source not in self.committed]
+
+    def next_sequence(self) -> int:
+        """Batches are numbered without a gap, so that a lost record is noticed."""
+        return max(self.sequences, default=0) + 1
+
+    def missing_sequences(self) -> list[int]:
+        """Numbers that no record has: records that somebody removed."""
+        return sorted(set(range(self._settled + 1, max(self.sequences, default=0))) - self.sequences)
+
+    def next_ingested_at(self, now: datetime, newest: datetime | None) -> datetime:
+        """Strictly later than any before, also if the clock was set back."""
+        floor = max(self._last_ingested_at, newest or _LONG_AGO)
+        return max(now, floor + _TICK)
+
+
+def _units_of(plans: Iterable[Plan]) -> dict[str, Unit]:
+    return {unit.source: unit for plan in plans for unit in plan.units}

@@ -1,0 +1,46 @@
+"""Ctrl-C and SIGTERM: the first finishes the running batch, the second stops at once. Neither harms the lake."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from collections.abc import Callable
+from types import FrameType
+from typing import Any
+
+from smelter.bronze.pulse import Pulse
+from smelter.supervise.heartbeat import State
+
+_SIGNALS = (signal.SIGTERM, signal.SIGINT)
+
+
+class Stopper:
+    """Knows whether anybody asked the stream to stop."""
+
+    def __init__(self, pulse: Pulse, say: Callable[[str], None]) -> None:
+        self._pulse = pulse
+        self._say = say
+        self._before: dict[signal.Signals, Any] = {}
+        self.asked = False
+
+    def __enter__(self) -> Stopper:
+        if threading.current_thread() is threading.main_thread():
+            self._before = {number: signal.signal(number, self._on_signal) for number in _SIGNALS}
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+
+    def arm(self) -> None:
+        """Take the signals back: PySpark puts a handler of its own when its session starts."""
+        for number in self._before:
+            signal.signal(number, self._on_signal)
+
+    def _on_signal(self, number: int, _frame: FrameType | None) -> None:
+        if self.asked:
+            os._exit(128 + number)  # the kernel lets go of the lock, and the JVM ends with its parent
+        self.asked = True
+        self._say("stopping after the running batch; once more stops at once")
+        self._pulse.be(State.STOPPING)

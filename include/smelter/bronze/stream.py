@@ -1,0 +1,239 @@
+"""The stream: Spark finds files and keeps count of batches; each batch goes through `Bronze`.
+
+Safe to kill at any moment: the next start finishes what was prepared, mends Spark's checkpoint and goes on.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from smelter.bronze.batch import Bronze, Report
+from smelter.bronze.pulse import Pulse
+from smelter.bronze.signals import Stopper
+from smelter.bronze.spread import Here, OnSpark
+from smelter.bronze.trust import refuse_strangers
+from smelter.contracts import Contract
+from smelter.errors import SmelterError, Unreachable
+from smelter.lake.batches import Unit
+from smelter.lake.checkpoint import Checkpoint, Listed
+from smelter.lake.home import Lake
+from smelter.lake.landing import is_in_finished_place, look_at, put_away
+from smelter.lake.session import SPARK_LOG, start_spark
+from smelter.lake.sources import path_of, unit_of
+from smelter.records import Limits
+from smelter.supervise.heartbeat import State
+from smelter.supervise.lock import only_driver
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
+
+_COLUMNS = "path string, modificationTime timestamp, length long, content binary"
+_LOOK_SECONDS = 15.0
+_POLL_SECONDS = 0.25
+
+
+@dataclass(frozen=True)
+class Pace:
+    """How the stream goes: once through everything that has arrived, or on and on."""
+
+    follow: bool = False
+    trigger_seconds: float = 2.0
+    max_files: int = 1000
+    max_bytes: int = 0
+
+
+@dataclass(frozen=True)
+class Hooks:
+    """For those who watch: a report per batch, sentences worth showing, and points where tests stop the process."""
+
+    report: Callable[[Report], None] = lambda _report: None
+    say: Callable[[str], None] = lambda _line: None
+    reach: Callable[[str], None] = lambda _point: None
+    task_reach: Callable[[str], None] | None = None
+
+
+class _Stop(Exception):
+    """Raised in a batch that has not begun, because somebody asked the stream to stop."""
+
+
+def ingest(
+    lake: Lake,
+    contract: Contract,
+    limits: Limits,
+    pace: Pace,
+    hooks: Hooks | None = None,
+    spark: SparkSession | None = None,
+) -> None:
+    """Run the stream of one dataset until everything is in, or until it is stopped; the only driver of its stream."""
+    hooks = hooks or Hooks()
+    with driving(lake, contract.dataset, hooks) as pulse, Stopper(pulse, hooks.say) as stopper:
+        bronze = Bronze(lake, contract, limits, Here(), hooks.reach, hooks.task_reach)
+        _catch_up(bronze, pulse)
+        session = spark or start_spark(lake, f"smelter {contract.dataset}", lake.run_folder(contract.dataset))
+        try:
+            stopper.arm()
+            bronze.run_with(OnSpark(session))
+            _Stream(session, bronze, pace, pulse, hooks, stopper).run()
+        finally:
+            if spark is None:
+                session.stop()
+
+
+@contextmanager
+def driving(lake: Lake, dataset: str, hooks: Hooks) -> Iterator[Pulse]:
+    """Be the stream's only driver, with a heartbeat that ends with the truth."""
+    folder = lake.run_folder(dataset)
+    with only_driver(folder, dataset):
+        pulse = Pulse(folder, dataset, hooks.report)
+        try:
+            yield pulse
+        except BaseException as problem:
+            what = problem.what if isinstance(problem, SmelterError) else f"{type(problem).__name__}: {problem}"
+            pulse.end(State.FAILED, what[:500])
+            raise
+        pulse.end(State.STOPPED)
+
+
+def _catch_up(bronze: Bronze, pulse: Pulse) -> None:
+    """Finish what an earlier driver left; needs no JVM and reads no source again."""
+    for earlier in bronze.finish_prepared():
+        pulse.committed(earlier)
+    refuse_strangers(bronze)
+    bronze.books.forget_asked()
+    gone = [unit for unit in bronze.books.only_planned() if not path_of(unit.source).exists()]
+    report = bronze.take_in(gone, "gone", bronze.books.next_sequence())
+    if report is not None:
+        pulse.committed(report)
+
+
+class _Stream:
+    """One run of the query."""
+
+    def __init__(
+        self, spark: SparkSession, bronze: Bronze, pace: Pace, pulse: Pulse, hooks: Hooks, stopper: Stopper
+    ) -> None:
+        self._spark = spark
+        self._bronze = bronze
+        self._pace = pace
+        self._pulse = pulse
+        self._hooks = hooks
+        self._stopper = stopper
+        self._landing = bronze.lake.root / bronze.contract.source.files
+        self._checkpoint = Checkpoint(bronze.lake.checkpoint(bronze.dataset))
+        self._failure: BaseException | None = None
+        self._look_again = 0.0
+
+    def run(self) -> None:
+        """Start the query and stay with it to its end."""
+        self._landing.mkdir(parents=True, exist_ok=True)
+        self._checkpoint.mend(lambda line: self._pulse.say("checkpoint_mended", what=line))
+        self._put_away_leftovers()
+        query = self._start()
+        self._pulse.be(State.WAITING)
+        while not self._has_ended(query):
+            if self._stopper.asked and not query.status["isTriggerActive"]:
+                query.stop()
+            self._pulse.beat()
+            self._look()
+        if self._failure is not None and not isinstance(self._failure, _Stop):
+            raise self._failure
+
+    def _start(self) -> StreamingQuery:
+        files = (
+            self._spark.readStream.format("binaryFile")
+            .schema(_COLUMNS)
+            .option("recursiveFileLookup", "true")
+            .option("maxFileAge", "36500d")  # no file is too old
+        )
+        limit = ("maxBytesPerTrigger", self._pace.max_bytes) if self._pace.max_bytes else None
+        files = files.option(*(limit or ("maxFilesPerTrigger", self._pace.max_files)))
+        query = files.load(_as_one_path(self._landing)).select("path").writeStream.foreachBatch(self._batch)
+        query = query.queryName(f"bronze_{self._bronze.dataset}").option(
+            "checkpointLocation", str(self._checkpoint.folder)
+        )
+        if self._pace.follow:
+            return query.trigger(processingTime=f"{int(self._pace.trigger_seconds * 1000)} milliseconds").start()
+        return query.trigger(availableNow=True).start()
+
+    def _batch(self, _frame: DataFrame, number: int) -> None:
+        """Called by Spark for each batch, with its offsets already written down."""
+        try:
+            if self._stopper.asked:
+                raise _Stop
+            self._pulse.be(State.WORKING)
+            self._hooks.reach("offsets_written")
+            units = [_unit(listed) for listed in self._checkpoint.files_of(number) if self._is_ours(listed.path)]
+            report = self._bronze.take_in(units, self._checkpoint.id, number)
+            if report is not None:
+                self._pulse.committed(report)
+                self._put_away(report)
+            self._pulse.be(State.STOPPING if self._stopper.asked else State.WAITING)
+        except BaseException as problem:
+            self._failure = problem
+            raise
+
+    def _is_ours(self, path: Path) -> bool:
+        return is_in_finished_place(path, self._landing)
+
+    def _put_away(self, report: Report) -> None:
+        how = self._bronze.contract.source.after_commit
+        if how != "keep":
+            archive = self._bronze.lake.archive(self._bronze.dataset) if how == "archive" else None
+            files = put_away(report.receipts, self._landing, archive)
+            self._pulse.say("files_put_away", how=how, files=files, batch=report.batch)
+
+    def _put_away_leftovers(self) -> None:
+        """A driver that was killed between its commit and this left files that are in the tables."""
+        if self._bronze.contract.source.after_commit != "keep":
+            for done in self._bronze.records.done():
+                receipts = tuple(one for one in done.receipts if path_of(one.unit.source).exists())
+                self._put_away(Report(-1, done.token, 0, 0, 0, 0, 0.0, receipts))
+
+    def _has_ended(self, query: StreamingQuery) -> bool:
+        from pyspark.errors import StreamingQueryException
+
+        try:
+            return bool(query.awaitTermination(_POLL_SECONDS))  # type: ignore[arg-type]  # seconds, and fractions work
+        except StreamingQueryException as problem:
+            if self._failure is None:
+                self._failure = _query_failed(problem, self._bronze)
+            return True
+
+    def _look(self) -> None:
+        """Count what waits, seldom enough that it costs nothing beside the batches."""
+        started = time.monotonic()
+        if self._pulse.state is State.WAITING and started >= self._look_again:
+            self._pulse.waiting(look_at(self._landing, dict(self._bronze.books.committed)))
+            self._look_again = time.monotonic() + max(_LOOK_SECONDS, 50 * (time.monotonic() - started))
+
+
+def _unit(listed: Listed) -> Unit:
+    """The file as it was listed: if it was written since, its task will find that it changed."""
+    unit = unit_of(listed.path, listed_ns=listed.modified_ns)
+    if unit.modified_ns // 1_000_000 == listed.modified_ns // 1_000_000:
+        return unit
+    return Unit(unit.source, unit.length, listed.modified_ns)
+
+
+def _as_one_path(folder: Path) -> str:
+    """Spark takes a path for a pattern of paths."""
+    special = "*?[]{}\\"
+    return "".join(f"\\{character}" if character in special else character for character in str(folder))
+
+
+def _query_failed(problem: Exception, bronze: Bronze) -> Unreachable:
+    said = str(problem)
+    is_full = "No space left on device" in said
+    first = next((line for line in said.splitlines() if line.strip()), "no reason was given")
+    return Unreachable(
+        "the disk is full" if is_full else f"Spark stopped the stream: {first[:300]}",
+        where=str(bronze.lake.run_folder(bronze.dataset) / SPARK_LOG),
+        data="what was committed stays committed; the batch that failed will be done again",
+        next_step="free some room and run it again" if is_full else f"smelt ingest {bronze.dataset} --drain",
+    )

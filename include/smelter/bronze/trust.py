@@ -1,0 +1,63 @@
+"""Do the records of batches and the tables belong together? If not, going on would double or lose records."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from smelter.bronze.batch import Bronze
+from smelter.errors import Refused
+from smelter.lake.batches import Intent
+from smelter.lake.commits import TOKEN, ancestors, told
+from smelter.lake.home import BRONZE, DEAD_LETTERS
+
+
+def refuse_strangers(bronze: Bronze) -> None:
+    """Refuse to go on over lost records or other tables; `--recover` is the way out."""
+    problem = next(_problems(bronze), None)
+    if problem is not None:
+        raise Refused(
+            problem,
+            where=str(bronze.records.folder),
+            data="nothing was changed; going on could write records twice",
+            next_step=f"smelt ingest {bronze.dataset} --recover reads the landing files again and writes only what is "
+            "missing",
+        )
+
+
+def newest_tokens(bronze: Bronze) -> list[str]:
+    """The newest batch of this stream in each table, as far as its snapshots tell."""
+    return [token for name in (BRONZE, DEAD_LETTERS) if (token := _newest_token(bronze, name)) is not None]
+
+
+def drop_strangers(bronze: Bronze) -> list[Intent]:
+    """Forget intents for tables that are no more, and return the others; a recovery reads their files again."""
+    kept = []
+    for intent in bronze.books.waiting:
+        if all(_uuid(bronze, name) == intent.tables[name] for name in (BRONZE, DEAD_LETTERS)):
+            kept.append(intent)
+        else:
+            bronze.records.forget_intent(intent.token)
+    return kept
+
+
+def _problems(bronze: Bronze) -> Iterator[str]:
+    gaps = bronze.books.missing_sequences()
+    if gaps:
+        yield f"the record of {len(gaps)} of {max(bronze.books.sequences)} batches is lost"
+    for name in (BRONZE, DEAD_LETTERS):
+        if bronze.books.tables.get(name, _uuid(bronze, name)) != _uuid(bronze, name):
+            yield f"{name}.{bronze.dataset} is not the table that the records of batches tell of"
+        if not bronze.books.tokens and bronze.table(name).current_snapshot() is not None:
+            yield f"{name}.{bronze.dataset} has rows, and the records of all batches are lost"
+    for token in newest_tokens(bronze):
+        if token not in bronze.books.tokens:
+            yield f"the record of batch {token} is lost"
+
+
+def _newest_token(bronze: Bronze, name: str) -> str | None:
+    tokens = (told(one, TOKEN) for one in ancestors(bronze.table(name).metadata))
+    return next((token for token in tokens if token and token.startswith(f"{bronze.dataset}:")), None)
+
+
+def _uuid(bronze: Bronze, name: str) -> str:
+    return str(bronze.table(name).metadata.table_uuid)

@@ -1,0 +1,228 @@
+"""What a task does: each file is read once, judged, and written as data files of both tables.
+
+Safe to kill and to repeat: what it writes is in no table until the driver commits it.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import lru_cache
+from typing import BinaryIO
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from smelter.bronze.stage import Stage
+from smelter.contracts import parse_contract
+from smelter.lake.batches import GONE, Receipt, Unit
+from smelter.lake.data_files import DataFileWriter, TableShape
+from smelter.lake.sources import path_of
+from smelter.lake.written import WrittenFile
+from smelter.records import DeadLetter, Judge, Limits, Problem, Reason, Source, letters_to_arrow
+
+Positions = npt.NDArray[np.int64]
+_NONE_THERE: Positions = np.empty(0, np.int64)
+_NANOS = 1_000_000_000
+_NOT_TO_THE_END = frozenset({Reason.FILE_UNREADABLE, Reason.FILE_TOO_LARGE})
+_ABOUT_THE_FILE = _NOT_TO_THE_END | {Reason.FILE_CHANGED, Reason.TRUNCATED_BATCH}
+
+
+@dataclass(frozen=True)
+class Present:
+    """Positions of one source that are in the tables already; they are judged, and not written again."""
+
+    bronze: Positions = field(default_factory=lambda: _NONE_THERE)
+    letters: Positions = field(default_factory=lambda: _NONE_THERE)
+
+
+@dataclass(frozen=True)
+class Work:
+    """The share of one task; it travels to the task whole."""
+
+    token: str
+    ingested_at: datetime
+    contract: str
+    limits: Limits
+    units: tuple[Unit, ...]
+    bronze: TableShape
+    letters: TableShape
+    present: Mapping[str, Present] = field(default_factory=dict)
+    reach: Callable[[str], None] | None = None  # told when a point is reached; tests stop the process there
+
+
+class Trouble(msgspec.Struct, frozen=True):
+    """Why a task could not write, such as a full disk."""
+
+    number: int
+    message: str
+    where: str
+
+
+class Outcome(msgspec.Struct, frozen=True):
+    """What a task brings back: a receipt per unit and the data files; never a row."""
+
+    receipts: list[Receipt] = []
+    bronze: list[WrittenFile] = []
+    letters: list[WrittenFile] = []
+    trouble: Trouble | None = None
+
+
+def do(work: Work) -> Outcome:
+    """Read, judge and write every unit; trouble with writing takes back what was written."""
+    desk = _Desk(work)
+    try:
+        receipts = [desk.take_in(unit) for unit in work.units]
+        return Outcome(receipts, desk.bronze.finish(), desk.letters.finish())
+    except OSError as problem:
+        desk.discard()
+        number, where = problem.errno or errno.EIO, str(problem.filename or work.bronze.location)
+        return Outcome(trouble=Trouble(number, problem.strerror or str(problem), where))
+
+
+class _Desk:
+    """One task at work."""
+
+    def __init__(self, work: Work) -> None:
+        self._work = work
+        self._judge = _judge(work.contract, work.limits)
+        self._dataset = self._judge.contract.dataset
+        self.bronze = DataFileWriter(work.bronze)
+        self.letters = DataFileWriter(work.letters)
+
+    def discard(self) -> None:
+        self.bronze.discard()
+        self.letters.discard()
+
+    def take_in(self, unit: Unit) -> Receipt:
+        """One file, as it was planned; one that changed since is one letter and none of its rows."""
+        try:
+            handle = os.open(path_of(unit.source), os.O_RDONLY | os.O_NONBLOCK)
+        except OSError as problem:
+            return self._unopened(unit, problem)
+        try:
+            if _has_changed(handle, unit):
+                return self._changed(unit, handle)
+            return self._judged(unit, handle) or self._changed(unit, handle)
+        finally:
+            os.close(handle)
+
+    def _unopened(self, unit: Unit, problem: OSError) -> Receipt:
+        """A file that is gone or closed to us is one letter, which the judge writes: it has words for this."""
+
+        def refuse() -> BinaryIO:
+            raise problem
+
+        source = Source(unit.source, max(unit.length, 0), _moment(unit.modified_ns), refuse)
+        rows, letters = Stage(self._work.bronze), Stage(self._work.letters)
+        receipt, _ = self._staged(unit, source, rows, letters)
+        letters.release(self.letters)
+        return receipt
+
+    def _judged(self, unit: Unit, handle: int) -> Receipt | None:
+        """Judge the open file; nothing if it turns out to have changed on the way, and then nothing of it is kept."""
+        rows, letters = Stage(self._work.bronze), Stage(self._work.letters)
+        source = Source(
+            unit.source, unit.length, _moment(unit.modified_ns), lambda: os.fdopen(os.dup(handle), "rb", buffering=0)
+        )
+        try:
+            receipt, was_read_to_its_end = self._staged(unit, source, rows, letters)
+        except OSError:
+            rows.discard()
+            letters.discard()
+            raise
+        if _has_changed(handle, unit) or not was_read_to_its_end:
+            rows.discard()
+            letters.discard()
+            return None
+        rows.release(self.bronze)
+        letters.release(self.letters)
+        return receipt
+
+    def _staged(self, unit: Unit, source: Source, rows: Stage, letters: Stage) -> tuple[Receipt, bool]:
+        """Judge the file and stage what is not in the tables yet."""
+        work, present = self._work, self._work.present.get(unit.source, Present())
+        taken = np.concatenate([present.bronze, present.letters])
+        accepted, dead, reasons = len(present.bronze), len(present.letters), set[Reason]()
+        judgement = self._judge.judge(source)
+        for part in judgement:
+            fresh, new = _without(part.rows, taken), _letters_without(part.letters, taken)
+            rows.add(work.bronze.conform(self._stamped(fresh)))
+            letters.add(work.letters.conform(self._letter_rows(new, unit)))
+            accepted, dead = accepted + fresh.num_rows, dead + len(new)
+            reasons.update(letter.reason for letter in part.letters)
+            if work.reach is not None:
+                work.reach("task_writing")
+        found = judgement.receipt
+        is_whole = reasons.isdisjoint(_ABOUT_THE_FILE)
+        was_read = found.bytes == unit.length or not reasons.isdisjoint(_NOT_TO_THE_END)
+        return Receipt(unit, found.digest, found.records, accepted, dead, is_whole), was_read
+
+    def _changed(self, unit: Unit, handle: int) -> Receipt:
+        """The one letter of a file that is not what it was when it was planned."""
+        now = os.fstat(handle)
+        found = f"{now.st_size} bytes, modified {_moment(now.st_mtime_ns).isoformat()}"
+        planned = f"{unit.length} bytes, modified {_moment(unit.modified_ns).isoformat()}"
+        message = f"the file changed after it was listed: it had {planned}"
+        letter = DeadLetter(unit.source, 0, Reason.FILE_CHANGED, (_changed_problem(found, message),), "")
+        present = self._work.present.get(unit.source, Present())
+        if not len(present.bronze) and not len(present.letters):
+            self.letters.add(self._work.letters.conform(self._letter_rows([letter], unit)))
+        return Receipt(unit, "", 1, 0, 1, is_whole=False)
+
+    def _letter_rows(self, letters: Sequence[DeadLetter], unit: Unit) -> pa.RecordBatch:
+        rows = letters_to_arrow(self._dataset, letters)
+        arrived = pa.scalar(_moment(unit.modified_ns), pa.timestamp("us", "UTC"))
+        return self._stamped(rows.append_column("_arrived_at", pa.repeat(arrived, rows.num_rows)))
+
+    def _stamped(self, rows: pa.RecordBatch) -> pa.RecordBatch:
+        """The rows with what only the batch knows."""
+        stamps = {
+            "_ingested_at": pa.scalar(self._work.ingested_at, pa.timestamp("us", "UTC")),
+            "_batch": pa.scalar(self._work.token),
+            "_contract": pa.scalar(self._judge.contract.label),
+        }
+        for name, value in stamps.items():
+            rows = rows.append_column(name, pa.repeat(value, rows.num_rows))
+        return rows
+
+
+@lru_cache(maxsize=8)
+def _judge(contract: str, limits: Limits) -> Judge:
+    """A worker lives through many batches, and building a judge takes milliseconds."""
+    return Judge(parse_contract(contract, "the active contract"), limits)
+
+
+def _has_changed(handle: int, unit: Unit) -> bool:
+    if unit.length == GONE:  # it came back; nobody knows what it was
+        return True
+    now = os.fstat(handle)
+    return (now.st_size, now.st_mtime_ns) != (unit.length, unit.modified_ns)
+
+
+def _without(rows: pa.RecordBatch, taken: Positions) -> pa.RecordBatch:
+    if not len(taken) or not rows.num_rows:
+        return rows
+    is_new = ~np.isin(rows.column("_position").to_numpy(), taken)
+    return rows.filter(pa.array(is_new))
+
+
+def _letters_without(letters: tuple[DeadLetter, ...], taken: Positions) -> tuple[DeadLetter, ...]:
+    if not len(taken) or not letters:
+        return letters
+    is_new = ~np.isin(np.fromiter((letter.position for letter in letters), np.int64, len(letters)), taken)
+    return tuple(letter for letter, new in zip(letters, is_new, strict=True) if new)
+
+
+def _changed_problem(found: str, message: str) -> Problem:
+    return Problem(Reason.FILE_CHANGED, "unchanged", "", found, message)
+
+
+def _moment(nanos: int) -> datetime:
+    moment = datetime.fromtimestamp(nanos // _NANOS, UTC)
+    return moment.replace(microsecond=nanos // 1000 % 1_000_000)

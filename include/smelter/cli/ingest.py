@@ -1,0 +1,123 @@
+"""`smelt ingest`: bring what has arrived into bronze and dead letters, once or on and on."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from smelter.cli.limits import limits_of
+from smelter.cli.session import Session, complete_dataset, counted, session_of
+from smelter.contracts.faults import printable
+from smelter.errors import WrongUsage
+
+if TYPE_CHECKING:
+    from smelter.bronze.batch import Report
+    from smelter.bronze.stream import Hooks
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to the menu."""
+    app.command("ingest")(ingest)
+
+
+def ingest(
+    context: typer.Context,
+    dataset: Annotated[str, typer.Argument(metavar="DATASET", autocompletion=complete_dataset)],
+    drain: Annotated[bool, typer.Option("--drain", help="Take everything that has arrived, then stop.")] = False,
+    follow: Annotated[bool, typer.Option("--follow", help="Go on until stopped (Ctrl-C or SIGTERM).")] = False,
+    recover: Annotated[
+        bool, typer.Option("--recover", help="Read all landing files again; write only records that are in no table.")
+    ] = False,
+    reread: Annotated[
+        Path | None, typer.Option("--reread", metavar="FILE", help="Take a rewritten file whole, as a new source.")
+    ] = None,
+) -> None:
+    """Put every record that has arrived into exactly one place, bronze or dead letters; safe to kill and to repeat.
+
+    The first ingest makes the contract file the active contract. Dead letters are no failure: exit code 0.
+    """
+    if sum((drain, follow, recover, reread is not None)) != 1:
+        raise WrongUsage(
+            "say what to do: --drain, --follow, --recover or --reread FILE", next_step=f"smelt ingest {dataset} --drain"
+        )
+    session = session_of(context)
+    if reread is not None:
+        _reread(session, dataset, reread)
+    elif recover:
+        _recover(session, dataset)
+    else:
+        _stream(session, dataset, follow=follow)
+
+
+def _stream(session: Session, dataset: str, *, follow: bool) -> None:
+    from smelter.bronze.stream import Pace, ingest
+    from smelter.lake.home import Lake
+
+    settings, totals = session.settings, _Totals()
+    pace = Pace(follow, settings.trigger_seconds, settings.max_files_per_batch, settings.max_bytes_per_batch)
+    contract = session.contract(dataset)
+    ingest(Lake.at(settings), contract, limits_of(settings), pace, totals.hooks())
+    totals.print_sum(dataset)
+
+
+def _reread(session: Session, dataset: str, file: Path) -> None:
+    from smelter.bronze.recovery import reread
+    from smelter.lake.home import Lake
+
+    contract = session.contract(dataset)
+    report = reread(Lake.at(session.settings), contract, limits_of(session.settings), file)
+    print(f"{printable(report.receipts[0].unit.source)}: {_counts(report.records, report.accepted, report.dead)}")
+
+
+def _recover(session: Session, dataset: str) -> None:
+    from smelter.bronze.recovery import recover
+    from smelter.lake.home import Lake
+
+    contract = session.contract(dataset)
+    found = recover(
+        Lake.at(session.settings),
+        contract,
+        limits_of(session.settings),
+        files_at_once=session.settings.max_files_per_batch,
+    )
+    gone = f"; {counted(found.gone, 'source')} without a file, by what the tables hold" if found.gone else ""
+    print(
+        f"{dataset}: {counted(found.files, 'file')} read again, {counted(found.records, 'record')}, "
+        f"{found.written:,} of them were missing and are written now{gone}"
+    )
+
+
+class _Totals:
+    """Prints a line per batch and the sum at the end."""
+
+    def __init__(self) -> None:
+        self._files = self._records = self._accepted = self._dead = self._batches = 0
+
+    def hooks(self) -> Hooks:
+        from smelter.bronze.stream import Hooks
+
+        return Hooks(report=self._print, say=lambda line: print(line, file=sys.stderr, flush=True))
+
+    def _print(self, report: Report) -> None:
+        self._batches += 1
+        self._files += report.files
+        self._records += report.records
+        self._accepted += report.accepted
+        self._dead += report.dead
+        name = f"batch {report.batch}" if report.batch >= 0 else "finished an earlier batch"
+        counts = _counts(report.records, report.accepted, report.dead)
+        print(f"{name}: {counted(report.files, 'file')}, {counts}, {report.seconds:.1f} s", flush=True)
+
+    def print_sum(self, dataset: str) -> None:
+        if not self._batches:
+            print(f"{dataset}: nothing new has arrived")
+            return
+        counts = _counts(self._records, self._accepted, self._dead)
+        print(f"{dataset}: {counted(self._files, 'file')}, {counts}")
+
+
+def _counts(records: int, accepted: int, dead: int) -> str:
+    return f"{counted(records, 'record')}: {accepted:,} in bronze, {dead:,} in dead letters"

@@ -1,0 +1,129 @@
+"""What Spark remembers of a stream: which files were in which batch. Read, and mended where Spark would give up.
+
+The plan of a batch is read from here and not from the batch's frame: the frame lists its files again at each use, and
+leaves out, in silence, those that are gone or empty.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from smelter.errors import Unreachable
+from smelter.lake.sources import path_of
+
+ASIDE = "aside"
+_LOGS = ("offsets", "commits", "sources/0")
+
+
+@dataclass(frozen=True)
+class Listed:
+    """A file that Spark's source found, and when it had last been modified."""
+
+    path: Path
+    modified_ns: int
+
+
+class Checkpoint:
+    """The checkpoint folder of one stream."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    @property
+    def id(self) -> str:
+        """Tells this checkpoint from any other that the stream had or will have."""
+        text = (self.folder / "metadata").read_text("utf-8")
+        return str(json.loads(text)["id"]).replace("-", "")[:12]
+
+    def files_of(self, batch: int) -> list[Listed]:
+        """Every file that Spark handed out in this batch, each once."""
+        first, last = self._log_offset(batch - 1), self._log_offset(batch)
+        if last is None:
+            raise Unreachable(
+                f"Spark's checkpoint has no offsets for batch {batch}",
+                where=str(self.folder / "offsets" / str(batch)),
+                data="nothing was read; the landing files are as they were",
+                next_step="run it again",
+            )
+        found: dict[Path, Listed] = {}
+        for number in range(-1 if first is None else first, last):
+            for listed in self._entries(number + 1):
+                found.setdefault(listed.path, listed)
+        return list(found.values())
+
+    def handed_out(self) -> Iterator[Path]:
+        """Every file of every batch that Spark holds for finished."""
+        finished = max(self._numbers("commits"), default=-1)
+        last = self._log_offset(finished) if finished >= 0 else None
+        for number in range(0 if last is None else last + 1):
+            for listed in self._entries(number):
+                yield listed.path
+
+    def mend(self, say: Callable[[str], None]) -> None:
+        """Move aside what would keep Spark from starting: a cut-off entry, or a commit whose offsets are lost.
+
+        Nothing is lost by it: which files are in the tables is known from the records of batches, not from here.
+        """
+        for log in _LOGS:
+            for number in self._numbers(log):
+                entry = self.folder / log / str(number)
+                if not _is_whole(entry):
+                    self._move_aside(log, number, say, "it was cut off")
+        offsets = self._numbers("offsets")
+        for number in self._numbers("commits"):
+            if number not in offsets and number > max(offsets, default=-1):
+                self._move_aside("commits", number, say, "its offsets are lost")
+
+    def _move_aside(self, log: str, number: int, say: Callable[[str], None], why: str) -> None:
+        aside = self.folder / ASIDE / log
+        aside.mkdir(parents=True, exist_ok=True)
+        for name in (str(number), f".{number}.crc"):
+            entry = self.folder / log / name
+            if entry.exists():
+                shutil.move(entry, aside / name)
+        say(f"{log}/{number} of the checkpoint was moved aside: {why}")
+
+    def _numbers(self, log: str) -> set[int]:
+        folder = self.folder / log
+        return {int(path.name) for path in folder.iterdir() if path.name.isdigit()} if folder.is_dir() else set()
+
+    def _log_offset(self, batch: int) -> int | None:
+        """How far the source's own log had come at the end of a batch."""
+        try:
+            lines = (self.folder / "offsets" / str(batch)).read_text("utf-8").splitlines()
+            return int(json.loads(lines[2])["logOffset"])
+        except FileNotFoundError:
+            return None
+
+    def _entries(self, number: int) -> Iterator[Listed]:
+        """One entry of the source's log; every tenth one repeats all before it, and those may then be removed."""
+        folder = self.folder / "sources" / "0"
+        plain = folder / str(number)
+        file = plain if plain.exists() else self._compacted(number)
+        if file is None:
+            return
+        for line in file.read_text("utf-8").splitlines()[1:]:
+            entry = json.loads(line)
+            if entry["batchId"] == number:
+                yield Listed(path_of(entry["path"]), int(entry["timestamp"]) * 1_000_000)
+
+    def _compacted(self, number: int) -> Path | None:
+        folder = self.folder / "sources" / "0"
+        later = [int(path.stem) for path in folder.glob("*.compact") if path.stem.isdigit()]
+        following = min((one for one in later if one >= number), default=None)
+        return None if following is None else folder / f"{following}.compact"
+
+
+def _is_whole(entry: Path) -> bool:
+    """Each log entry is a version line and then JSON lines; a power cut can leave it empty or cut."""
+    try:
+        version, *lines = entry.read_text("utf-8").splitlines()
+        for line in lines:
+            json.loads(line)
+    except (ValueError, UnicodeDecodeError):
+        return False
+    return version.startswith("v") and (bool(lines) or entry.parent.name == "0")

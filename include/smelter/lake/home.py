@@ -1,0 +1,64 @@
+"""Where is everything? One lake: its folders, its catalog, and the names of its tables."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from smelter.lake import layout
+from smelter.settings import Settings
+
+if TYPE_CHECKING:
+    from pyiceberg.catalog.sql import SqlCatalog
+
+BRONZE = "bronze"
+DEAD_LETTERS = "dead_letters"
+RESOLUTIONS = "resolutions"
+
+
+@dataclass(frozen=True)
+class Lake:
+    """A lake that has its layout; everything in it is found from here."""
+
+    root: Path
+    jars: Path
+
+    @classmethod
+    def at(cls, settings: Settings) -> Lake:
+        """The lake of the settings; made if it is not there, refused if it is something else."""
+        layout.ensure_layout(settings.lake)
+        return cls(settings.lake, settings.jars)
+
+    @cached_property
+    def catalog(self) -> SqlCatalog:
+        """The catalog, open; the same one that Spark opens under the same name."""
+        from smelter.lake.catalog import open_catalog
+
+        return open_catalog(self.root / layout.CATALOG)
+
+    @property
+    def has_catalog(self) -> bool:
+        """Has anything ever been kept here?"""
+        return (self.root / layout.CATALOG).exists()
+
+    def table_location(self, namespace: str, name: str) -> str:
+        """Where a table lies. A plain path: every reader takes it as it is, whatever characters are in it."""
+        return str(self.root / layout.TABLES / namespace / name)
+
+    def checkpoint(self, stream: str) -> Path:
+        """Where Spark remembers how far a stream has come."""
+        return self.root / layout.CHECKPOINTS / stream
+
+    def receipts(self, stream: str) -> Path:
+        """Where the records of a stream's batches are."""
+        return self.root / layout.RECEIPTS / stream
+
+    def run_folder(self, stream: str) -> Path:
+        """Where a stream's driver keeps its lock, heartbeat and logs."""
+        return self.root / layout.RUN / "streams" / stream
+
+    def archive(self, dataset: str) -> Path:
+        """Where ingested landing files go, if the contract says so."""
+        return self.root / layout.ARCHIVE / dataset

@@ -1,0 +1,78 @@
+"""Which records are in a table? Their identities, read with as few files opened as their bounds allow."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from pyiceberg.expressions import In
+from pyiceberg.table import FileScanTask, Table
+
+from smelter.errors import Unreachable
+
+Positions = npt.NDArray[np.int64]
+
+
+def positions_of(table: Table, sources: Iterable[str]) -> dict[str, Positions]:
+    """The positions that the table holds of each of these sources."""
+    scan = table.scan(row_filter=In(term="_source", literals=set(sources)), selected_fields=("_source", "_position"))
+    found: dict[str, list[Positions]] = defaultdict(list)
+    with files_needed(table):
+        for batch in scan.to_arrow_batch_reader():
+            for source, positions in _by_source(batch):
+                found[source].append(positions)
+    return {source: np.concatenate(parts) for source, parts in found.items()}
+
+
+def counts_by_source(table: Table) -> dict[str, int]:
+    """How many records the table holds of every source."""
+    counts: dict[str, int] = defaultdict(int)
+    with files_needed(table):
+        for batch in table.scan(selected_fields=("_source",)).to_arrow_batch_reader():
+            for entry in batch.column("_source").value_counts().to_pylist():
+                counts[entry["values"]] += entry["counts"]
+    return dict(counts)
+
+
+def newest_moment(table: Table) -> datetime | None:
+    """The newest `_ingested_at`, also where no snapshot is left to tell it."""
+    newest = None
+    with files_needed(table):
+        for batch in table.scan(selected_fields=("_ingested_at",)).to_arrow_batch_reader():
+            highest = max((moment.as_py() for moment in batch.column("_ingested_at").unique()), default=None)
+            newest = highest if newest is None or (highest is not None and highest > newest) else newest
+    return None if newest is None else newest.astimezone(UTC)
+
+
+class files_needed:  # noqa: N801  # reads as a sentence: with files_needed(table)
+    """A data file that is gone is named, with the table it belongs to."""
+
+    def __init__(self, table: Table) -> None:
+        self._name = ".".join(table.name())
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, _kind: object, problem: BaseException | None, _trace: object) -> None:
+        if isinstance(problem, FileNotFoundError):
+            raise Unreachable(
+                f"a data file of {self._name} is gone",
+                where=str(problem.filename or problem),
+                data="its rows cannot be read; nothing was changed",
+                next_step="smelt reconcile names the records; bring the file back from a backup",
+            ) from problem
+
+
+def data_files(table: Table) -> list[FileScanTask]:
+    """The data files of the table as it is now."""
+    return list(table.scan().plan_files())
+
+
+def _by_source(batch: pa.RecordBatch) -> Iterator[tuple[str, Positions]]:
+    sources, positions = batch.column("_source"), batch.column("_position")
+    for source in sources.unique().to_pylist():
+        yield source, positions.filter(pa.compute.equal(sources, source)).to_numpy()

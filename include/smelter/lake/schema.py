@@ -1,0 +1,151 @@
+"""The columns of tables: a contract's fields as Iceberg types, and the columns that the platform adds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import count
+
+from pyiceberg.partitioning import PartitionField, PartitionSpec
+from pyiceberg.schema import Schema
+from pyiceberg.transforms import (
+    BucketTransform,
+    DayTransform,
+    HourTransform,
+    IdentityTransform,
+    MonthTransform,
+    Transform,
+    YearTransform,
+)
+from pyiceberg.types import (
+    BinaryType,
+    BooleanType,
+    DateType,
+    DecimalType,
+    DoubleType,
+    FloatType,
+    IcebergType,
+    IntegerType,
+    ListType,
+    LongType,
+    MapType,
+    NestedField,
+    StringType,
+    StructType,
+    TimestamptzType,
+)
+
+from smelter.contracts import Contract
+from smelter.contracts.fit import PLATFORM_COLUMNS
+from smelter.contracts.types import Array, Decimal, Map, Scalar, Struct, Type
+from smelter.contracts.values import TRANSFORM
+
+_SCALARS: dict[str, IcebergType] = {
+    "string": StringType(),
+    "boolean": BooleanType(),
+    "int": IntegerType(),
+    "long": LongType(),
+    "float": FloatType(),
+    "double": DoubleType(),
+    "date": DateType(),
+    "timestamp": TimestamptzType(),
+    "binary": BinaryType(),
+}
+_ABOUT = {
+    "_source": "The file (or later the topic and partition) that the record came from.",
+    "_position": "Its number in the source, from 0.",
+    "_arrived_at": "When the source arrived.",
+    "_ingested_at": "When its batch was written; the same for the whole batch.",
+    "_batch": "The token of its batch.",
+    "_contract": "The contract that it was judged under.",
+}
+_UNITS: dict[str, Transform] = {  # type: ignore[type-arg]
+    "years": YearTransform(),
+    "months": MonthTransform(),
+    "days": DayTransform(),
+    "hours": HourTransform(),
+}
+_FIRST_PARTITION_ID = 1000
+
+
+def bronze_schema(contract: Contract) -> Schema:
+    """The contract's fields, then the platform's columns."""
+    ids = count(1)
+    fields = [
+        NestedField(next(ids), name, _iceberg_type(field.kind, ids), required=field.required, doc=field.about or None)
+        for name, field in contract.fields.items()
+    ]
+    return Schema(*fields, *_platform_columns(ids))
+
+
+def letters_schema() -> Schema:
+    """Dead letters: where the record came from, why it is not good, and its text."""
+    ids = count(1)
+    platform = list(_platform_columns(ids))
+    errors = ListType(
+        next(ids),
+        StructType(
+            *(NestedField(next(ids), n, StringType(), required=True) for n in ("rule", "field", "found", "message"))
+        ),
+        element_required=True,
+    )
+    return Schema(
+        *platform,
+        NestedField(
+            next(ids), "_id", StringType(), required=True, doc="Names the letter; the same record, the same id."
+        ),
+        NestedField(next(ids), "reason", StringType(), required=True, doc="The one word for what is wrong."),
+        NestedField(next(ids), "errors", errors, required=True, doc="Everything that is wrong."),
+        NestedField(next(ids), "raw", StringType(), required=True, doc="The record's text."),
+        NestedField(next(ids), "raw_bytes", BinaryType(), required=False, doc="Its bytes, where the text loses some."),
+    )
+
+
+def resolutions_schema() -> Schema:
+    """What happened to letters later; only ever appended to."""
+    names = ("dataset", "_source", "action", "run", "contract", "outcome", "errors")
+    fields = [
+        NestedField(number, name, StringType(), required=name != "errors") for number, name in enumerate(names, 1)
+    ]
+    fields.insert(2, NestedField(8, "_position", LongType(), required=True))
+    fields.append(NestedField(9, "resolved_at", TimestamptzType(), required=True))
+    return Schema(*fields)
+
+
+def partition_spec(transforms: tuple[str, ...], schema: Schema) -> PartitionSpec:
+    """The contract's partitions, such as `days(_ingested_at)`, over a schema that has their columns."""
+    fields = []
+    for number, text in enumerate(transforms):
+        match = TRANSFORM.fullmatch(text)
+        assert match is not None
+        column = match["time"] or match["bucket"] or match["plain"]
+        transform, suffix = _transform(text, match["unit"], is_bucket=match["bucket"] is not None)
+        source = schema.find_field(column).field_id
+        fields.append(PartitionField(source, _FIRST_PARTITION_ID + number, transform, f"{column}{suffix}"))
+    return PartitionSpec(*fields)
+
+
+def _transform(text: str, unit: str | None, *, is_bucket: bool) -> tuple[Transform, str]:  # type: ignore[type-arg]
+    if unit is not None:
+        return _UNITS[unit], f"_{unit.removesuffix('s')}"
+    if is_bucket:
+        return BucketTransform(int(text.removeprefix("bucket(").partition(",")[0])), "_bucket"
+    return IdentityTransform(), "_value"
+
+
+def _platform_columns(ids: Iterator[int]) -> Iterator[NestedField]:
+    for name, kind in PLATFORM_COLUMNS.items():
+        yield NestedField(next(ids), name, _SCALARS[kind], required=True, doc=_ABOUT[name])
+
+
+def _iceberg_type(kind: Type, ids: Iterator[int]) -> IcebergType:
+    if isinstance(kind, Scalar):
+        return _SCALARS[kind.name]
+    if isinstance(kind, Decimal):
+        return DecimalType(kind.precision, kind.scale)
+    if isinstance(kind, Array):
+        return ListType(next(ids), _iceberg_type(kind.element, ids), element_required=True)
+    if isinstance(kind, Map):
+        return MapType(next(ids), StringType(), next(ids), _iceberg_type(kind.value, ids), value_required=True)
+    assert isinstance(kind, Struct)
+    members = (NestedField(next(ids), m.name, _iceberg_type(m.type, ids), required=m.required) for m in kind.members)
+    return StructType(*members)

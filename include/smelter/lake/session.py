@@ -1,0 +1,114 @@
+"""The Spark session, and the one place that configures it. Embedded by default; spark-submit brings its own."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from smelter.errors import Unreachable
+from smelter.lake import layout
+from smelter.lake.catalog import BUSY_SECONDS, CATALOG_NAME
+from smelter.lake.home import Lake
+from smelter.lake.jars import LOCK, ensure_jars
+from smelter.lake.java import find_java
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+LOG_CONFIGURATION = Path(__file__).with_name("log4j2.properties")
+SPARK_LOG = "spark.log"
+SCRATCH = "scratch"
+
+
+def start_spark(lake: Lake, name: str, run_folder: Path) -> SparkSession:
+    """A session over the lake for one process, which has the run folder to itself; Spark's log goes there."""
+    find_java(os.environ)
+    jars = ensure_jars(LOCK, lake.jars, lambda line: print(line, file=sys.stderr, flush=True))
+    os.environ["PYSPARK_PYTHON"] = sys.executable  # the JVM finds the Python of tasks through this only
+    os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
+    os.environ["LC_ALL"] = "C.UTF-8"  # without it Java cannot see files whose names are not ASCII
+    shutil.rmtree(run_folder / SCRATCH, ignore_errors=True)  # what a killed session left
+    (run_folder / SCRATCH).mkdir(parents=True)
+
+    from pyspark.sql import SparkSession
+
+    builder = SparkSession.builder.appName(name)
+    if not _is_submitted():
+        builder = builder.master("local[*]")
+    for key, value in {**_configuration(jars, run_folder), **_catalog(lake)}.items():
+        builder = builder.config(key, value)
+    with _stderr_to(run_folder / SPARK_LOG):
+        session = builder.getOrCreate()
+    if _is_submitted():
+        _refuse_without_jars(session, jars)
+    return session
+
+
+def _configuration(jars: list[Path], run_folder: Path) -> dict[str, str]:
+    return {
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.extraClassPath": os.pathsep.join(map(str, jars)),  # JDBC drivers are found on this path only
+        "spark.driver.extraJavaOptions": (
+            f"-Dlog4j2.configurationFile={LOG_CONFIGURATION.as_uri()} -Dsmelter.log={run_folder / SPARK_LOG} "
+            "-Djava.net.preferIPv4Stack=true"
+        ),
+        "spark.python.daemon.module": "smelter.lake.worker_daemon",
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.extensions": "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
+        "spark.sql.sources.parallelPartitionDiscovery.threshold": "1000000",  # listing files must not start Spark jobs
+        "spark.sql.files.openCostInBytes": "65536",
+        "spark.sql.streaming.metricsEnabled": "false",
+        "spark.local.dir": str(run_folder / SCRATCH),
+    }
+
+
+def _catalog(lake: Lake) -> dict[str, str]:
+    prefix = f"spark.sql.catalog.{CATALOG_NAME}"
+    options = f"busy_timeout={BUSY_SECONDS * 1000}&journal_mode=WAL"
+    return {
+        prefix: "org.apache.iceberg.spark.SparkCatalog",
+        f"{prefix}.type": "jdbc",
+        f"{prefix}.uri": f"jdbc:sqlite:{lake.root / layout.CATALOG}?{options}",
+        f"{prefix}.jdbc.schema-version": "V1",
+        f"{prefix}.warehouse": str(lake.root / layout.TABLES),
+        f"{prefix}.cache-enabled": "false",  # foreachBatch has a session of its own: tables would be stale in the other
+    }
+
+
+def _is_submitted() -> bool:
+    """Was this process started by spark-submit, which has its JVM and its master already?"""
+    return "PYSPARK_GATEWAY_PORT" in os.environ
+
+
+def _refuse_without_jars(session: SparkSession, jars: list[Path]) -> None:
+    path = session.conf.get("spark.driver.extraClassPath") or ""
+    given = {Path(part).name for part in path.split(os.pathsep)} if path else set()
+    if not given.issuperset(jar.name for jar in jars) and not path.endswith("*"):
+        session.stop()
+        raise Unreachable(
+            "spark-submit was started without Smelter's jars",
+            data="nothing was read or changed",
+            next_step=f"spark-submit --driver-class-path '{jars[0].parent}/*' …",
+        )
+
+
+@contextmanager
+def _stderr_to(log: Path) -> Iterator[None]:
+    """The JVM keeps the standard error that it is born with; ours comes back."""
+    sys.stderr.flush()
+    kept = os.dup(2)
+    try:
+        with log.open("ab") as file:
+            os.dup2(file.fileno(), 2)
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)

@@ -1,0 +1,33 @@
+"""How a landing file is named in the tables: by its URI, so that no two files, and no two readings, share a name."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from urllib.parse import unquote_to_bytes
+
+from smelter.lake.batches import GONE, Unit
+
+_SCHEME = "file://"
+
+
+def source_of(path: Path, reading: int = 1) -> str:
+    """The name of a file; a later reading of a rewritten file has a number, as in `…/a.json#2`."""
+    uri = path.as_uri()
+    return uri if reading == 1 else f"{uri}#{reading}"
+
+
+def path_of(source: str) -> Path:
+    """The file that a name stands for, whatever bytes are in it."""
+    location = source.partition("#")[0].removeprefix(_SCHEME)
+    return Path(os.fsdecode(unquote_to_bytes(location)))
+
+
+def unit_of(path: Path, reading: int = 1, *, listed_ns: int = 0) -> Unit:
+    """The file as it is now; one that is gone is known by when it was listed."""
+    source = source_of(path, reading)
+    try:
+        stat = path.stat()
+    except OSError:
+        return Unit(source, GONE, listed_ns)
+    return Unit(source, stat.st_size, stat.st_mtime_ns)

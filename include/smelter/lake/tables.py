@@ -1,0 +1,117 @@
+"""Tables made from contracts, and the contract that is active: it lives with the table that it made."""
+
+from __future__ import annotations
+
+import warnings
+
+from pyiceberg.exceptions import NamespaceAlreadyExistsError, NoSuchTableError, TableAlreadyExistsError
+from pyiceberg.partitioning import PartitionSpec
+from pyiceberg.schema import Schema
+from pyiceberg.table import Table
+
+from smelter.contracts import Contract, parse_contract
+from smelter.errors import Unreachable
+from smelter.lake.catalog import catalog_errors
+from smelter.lake.home import BRONZE, DEAD_LETTERS, RESOLUTIONS, Lake
+from smelter.lake.schema import bronze_schema, letters_schema, partition_spec, resolutions_schema
+
+ACTIVE = "smelter.contract"
+BY_INGESTION_DAY = ("days(_ingested_at)",)
+_BYTES = {"KB": 1000, "MB": 1000**2, "GB": 1000**3}
+_PROPERTIES = {
+    "format-version": "2",  # PyIceberg cannot write version 3
+    "write.parquet.compression-codec": "zstd",
+    "write.metadata.delete-after-commit.enabled": "true",
+    "write.metadata.previous-versions-max": "20",
+    "write.metadata.metrics.column._batch": "full",  # bounds are cut at 16 characters otherwise, and find nothing
+    "write.metadata.metrics.column._source": "full",
+    "commit.manifest-merge.enabled": "true",
+    "commit.retry.num-retries": "10",
+}
+
+
+def ensure_tables(lake: Lake, contract: Contract) -> Contract:
+    """Make the dataset's tables if they are not there; returns the active contract, which is the first that came.
+
+    Safe to repeat and to run twice at once: each table is made once, and bronze, which holds the contract, last.
+    """
+    _ensure_table(lake, DEAD_LETTERS, RESOLUTIONS, resolutions_schema(), (), {})
+    _ensure_table(lake, DEAD_LETTERS, contract.dataset, letters_schema(), BY_INGESTION_DAY, {})
+    properties = {
+        ACTIVE: contract.model_dump_json(by_alias=True, exclude_unset=True),
+        "write.target-file-size-bytes": str(_bytes_of(contract.maintenance.target_file)),
+        **({"comment": contract.about} if contract.about else {}),
+    }
+    _ensure_table(lake, BRONZE, contract.dataset, bronze_schema(contract), contract.bronze.partition_by, properties)
+    return active_contract(load_table(lake, BRONZE, contract.dataset))
+
+
+def find_table(lake: Lake, namespace: str, name: str) -> Table | None:
+    """A table at its newest state, or nothing if there is none; makes nothing."""
+    if not lake.has_catalog:
+        return None
+    try:
+        with catalog_errors(str(lake.root)):
+            return lake.catalog.load_table((namespace, name))
+    except NoSuchTableError:
+        return None
+    except FileNotFoundError as problem:
+        raise _without_metadata(namespace, name, problem) from problem
+
+
+def load_table(lake: Lake, namespace: str, name: str) -> Table:
+    """A table that must be there."""
+    table = find_table(lake, namespace, name)
+    if table is None:
+        raise Unreachable(
+            f"there is no table {namespace}.{name}",
+            where=str(lake.root),
+            data="nothing was changed",
+            next_step=f"smelt ingest {name} --drain",
+        )
+    return table
+
+
+def active_contract(table: Table) -> Contract:
+    """The contract under which the next record of the table's dataset is judged."""
+    return parse_contract(table.properties[ACTIVE], f"the active contract of {'.'.join(table.name())}")
+
+
+def datasets(lake: Lake) -> list[str]:
+    """The datasets that have been ingested."""
+    if not lake.has_catalog:
+        return []
+    with catalog_errors(str(lake.root)):
+        if not lake.catalog.namespace_exists(BRONZE):
+            return []
+        return sorted(name for _, name in lake.catalog.list_tables(BRONZE))
+
+
+def _ensure_table(
+    lake: Lake, namespace: str, name: str, schema: Schema, partitions: tuple[str, ...], properties: dict[str, str]
+) -> None:
+    if find_table(lake, namespace, name) is not None:
+        return
+    spec = partition_spec(partitions, schema) if partitions else PartitionSpec()
+    with catalog_errors(str(lake.root)), warnings.catch_warnings(action="ignore"):
+        try:
+            lake.catalog.create_namespace_if_not_exists(namespace)
+            location = lake.table_location(namespace, name)
+            lake.catalog.create_table(
+                (namespace, name), schema, location, spec, properties={**_PROPERTIES, **properties}
+            )
+        except (NamespaceAlreadyExistsError, TableAlreadyExistsError):  # somebody else was quicker
+            _ensure_table(lake, namespace, name, schema, partitions, properties)
+
+
+def _bytes_of(size: str) -> int:
+    return int(size[:-2]) * _BYTES[size[-2:]]
+
+
+def _without_metadata(namespace: str, name: str, problem: FileNotFoundError) -> Unreachable:
+    return Unreachable(
+        f"the metadata of {namespace}.{name} is gone",
+        where=str(problem.filename or problem),
+        data="the catalog names a file that is not there; nothing was changed",
+        next_step="bring the folder back from a backup, or begin anew with: smelt lake drop",
+    )
