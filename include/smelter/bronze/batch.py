@@ -10,7 +10,7 @@ from __future__ import annotations
 import errno
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 
 from pyiceberg.table import Table
@@ -59,7 +59,7 @@ class Bronze:
     ) -> None:
         self.lake = lake
         self.dataset = contract.dataset
-        self._limits = limits
+        self.limits = limits
         self._run = run
         self._reach = reach
         self._task_reach = task_reach
@@ -111,6 +111,7 @@ class Bronze:
             receipts=[receipt for outcome in outcomes for receipt in outcome.receipts],
             bronze=[file for outcome in outcomes for file in outcome.bronze],
             letters=[file for outcome in outcomes for file in outcome.letters],
+            limits=asdict(self.limits),
             tables={BRONZE: str(bronze.metadata.table_uuid), DEAD_LETTERS: str(letters.metadata.table_uuid)},
         )
 
@@ -123,7 +124,7 @@ class Bronze:
                 token=plan.token,
                 ingested_at=moment,
                 contract=bronze.properties[ACTIVE],
-                limits=self._limits,
+                limits=self.limits,
                 units=tuple(share),
                 bronze=shapes[0],
                 letters=shapes[1],

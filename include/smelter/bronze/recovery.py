@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
@@ -166,6 +166,7 @@ def _settle(bronze: Bronze) -> int:
         receipts=receipts,
         bronze=[],
         letters=[],
+        limits=asdict(bronze.limits),
         tables={name: str(table.metadata.table_uuid) for name, table in tables.items()},
         settles=[*newest_tokens(bronze), "recovered"],
     )

@@ -54,31 +54,28 @@ def ingest(
 
 def _stream(session: Session, dataset: str, *, follow: bool) -> None:
     from smelter.bronze.stream import Pace, ingest
-    from smelter.lake.home import Lake
 
     settings, totals = session.settings, _Totals()
     pace = Pace(follow, settings.trigger_seconds, settings.max_files_per_batch, settings.max_bytes_per_batch)
     contract = session.contract(dataset)
-    ingest(Lake.at(settings), contract, limits_of(settings), pace, totals.hooks())
+    ingest(session.open_lake(), contract, limits_of(settings), pace, totals.hooks())
     totals.print_sum(dataset)
 
 
 def _reread(session: Session, dataset: str, file: Path) -> None:
     from smelter.bronze.recovery import reread
-    from smelter.lake.home import Lake
 
     contract = session.contract(dataset)
-    report = reread(Lake.at(session.settings), contract, limits_of(session.settings), file)
+    report = reread(session.open_lake(), contract, limits_of(session.settings), file)
     print(f"{printable(report.receipts[0].unit.source)}: {_counts(report.records, report.accepted, report.dead)}")
 
 
 def _recover(session: Session, dataset: str) -> None:
     from smelter.bronze.recovery import recover
-    from smelter.lake.home import Lake
 
     contract = session.contract(dataset)
     found = recover(
-        Lake.at(session.settings),
+        session.open_lake(),
         contract,
         limits_of(session.settings),
         files_at_once=session.settings.max_files_per_batch,

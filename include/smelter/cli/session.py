@@ -7,13 +7,18 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from smelter.contracts import Contract, dataset_names, find_contract
-from smelter.errors import SmelterError
+from smelter.contracts.faults import printable
+from smelter.contracts.misfit import nearest
+from smelter.errors import SmelterError, Unreachable
 from smelter.settings import LoadedSettings, Settings, load_settings
+
+if TYPE_CHECKING:
+    from smelter.lake.home import Lake
 
 
 @dataclass(frozen=True)
@@ -36,6 +41,25 @@ class Session:
     def contract(self, dataset: str) -> Contract:
         """The contract file of a dataset."""
         return find_contract(self.settings.contracts, dataset)
+
+    def open_lake(self) -> Lake:
+        """The lake, with its layout checked."""
+        from smelter.lake.home import Lake
+
+        return Lake.at(self.settings)
+
+    def ingested(self, dataset: str | None, *, at_least_one: bool = False) -> list[str]:
+        """The dataset that was asked for, or all that have tables; one without tables is refused."""
+        from smelter.lake.tables import datasets
+
+        names = datasets(self.open_lake())
+        if dataset in names:
+            return [dataset]
+        if dataset is None and (names or not at_least_one):
+            return names
+        what = f"nothing has been ingested for {printable(dataset)}" if dataset else "nothing has been ingested yet"
+        near = nearest(dataset, names) if dataset else ""
+        raise Unreachable(f"{what}{near}", where=str(self.settings.lake), next_step="smelt ingest DATASET --drain")
 
     def landing(self, contract: Contract) -> Path:
         """The folder where the dataset's files arrive."""

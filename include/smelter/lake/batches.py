@@ -60,6 +60,7 @@ class Intent(msgspec.Struct, frozen=True):
     receipts: list[Receipt]
     bronze: list[WrittenFile]
     letters: list[WrittenFile]
+    limits: dict[str, int]  # under which its files were cut into records; a recount needs the same
     tables: dict[str, str]  # table to its uuid: a table that was dropped and made again is another one
     settles: list[
         str
@@ -74,6 +75,7 @@ class Done(msgspec.Struct, frozen=True):
     contract: str
     ingested_at: datetime
     receipts: list[Receipt]
+    limits: dict[str, int]
     tables: dict[str, str]
     snapshots: dict[str, int]
     settles: list[str] = []
@@ -114,6 +116,7 @@ class BatchRecords:
             intent.contract,
             intent.ingested_at,
             intent.receipts,
+            intent.limits,
             intent.tables,
             snapshots,
             intent.settles,

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-from pyiceberg.expressions import In
+import pyarrow.compute
+from pyiceberg.expressions import AlwaysTrue, And, EqualTo, In
+from pyiceberg.io.pyarrow import ArrowScan
 from pyiceberg.table import FileScanTask, Table
 
 from smelter.errors import Unreachable
@@ -67,9 +71,37 @@ class files_needed:  # noqa: N801  # reads as a sentence: with files_needed(tabl
             ) from problem
 
 
-def data_files(table: Table) -> list[FileScanTask]:
-    """The data files of the table as it is now."""
-    return list(table.scan().plan_files())
+@dataclass(frozen=True)
+class LostFile:
+    """A data file that the table names and that is not there."""
+
+    path: str
+    records: int
+
+
+def split_files(table: Table) -> tuple[list[FileScanTask], list[LostFile]]:
+    """The data files of the table as it is now: those that are there, and those that somebody removed."""
+    there, lost = [], []
+    for task in table.scan().plan_files():
+        if table.io.new_input(task.file.file_path).exists():
+            there.append(task)
+        else:
+            lost.append(LostFile(task.file.file_path, task.file.record_count))
+    return there, lost
+
+
+def read_columns(table: Table, files: Iterable[FileScanTask], *names: str) -> Iterator[pa.RecordBatch]:
+    """Some columns of some data files, without the rows that were deleted from them."""
+    columns = table.scan(selected_fields=names).projection()
+    for file in files:
+        yield from ArrowScan(table.metadata, table.io, columns, AlwaysTrue()).to_record_batches([file])
+
+
+def rows_of(table: Table, source: str, position: int) -> list[dict[str, Any]]:
+    """The rows of one identity: one, if all is well."""
+    is_record = And(EqualTo(term="_source", value=source), EqualTo(term="_position", value=position))
+    with files_needed(table):
+        return list(table.scan(row_filter=is_record).to_arrow().to_pylist())
 
 
 def _by_source(batch: pa.RecordBatch) -> Iterator[tuple[str, Positions]]:

@@ -1,0 +1,164 @@
+"""`smelt status`: rows, last batch, freshness, dead letters, waiting files, and whether the stream is alive."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from smelter.cli.session import Session, complete_dataset, counted, print_json, session_of
+from smelter.contracts.faults import printable
+from smelter.errors import SmelterError
+
+if TYPE_CHECKING:
+    from smelter.lake.home import Lake
+    from smelter.ledger.standing import Standing
+
+_LISTED = ("rewritten", "empty", "unfinished", "unnameable")
+_WORDS = {
+    "rewritten": "written again after being read; smelt ingest {dataset} --reread FILE takes the new content",
+    "empty": "empty",
+    "unfinished": "unfinished by name, and left alone",
+    "unnameable": "with a name that is not UTF-8, which Spark cannot see: rename it",
+}
+_MOST_LISTED = 5
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to the menu."""
+    app.command("status")(status)
+
+
+def status(
+    context: typer.Context,
+    dataset: Annotated[str | None, typer.Argument(metavar="[DATASET]", autocompletion=complete_dataset)] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Show how each dataset stands: rows, last batch, freshness, dead letters, waiting files, stream alive or not."""
+    session = session_of(context)
+    lake = session.open_lake()
+    found = [_of(session, lake, name) for name in session.ingested(dataset)]
+    if as_json:
+        print_json(found)
+        return
+    if not found:
+        print(f"nothing has been ingested into {lake.root} yet; smelt ingest DATASET --drain begins")
+    for one in found:
+        _print(one)
+
+
+def _of(session: Session, lake: Lake, dataset: str) -> dict[str, Any]:
+    """Everything about one dataset, as plain values."""
+    from smelter.ledger.standing import standing_of
+
+    found = standing_of(lake, dataset)
+    last, seen = found.last_batch, found.landing
+    return {
+        "dataset": dataset,
+        "contract": found.contract.label,
+        "contract_file_differs": _file_differs(session, found),
+        "rows": found.rows,
+        "batches": found.batches,
+        "prepared_batches": found.prepared,
+        "last_batch": None
+        if last is None
+        else {
+            "token": last.token,
+            "ingested_at": last.ingested_at.isoformat(),
+            "seconds_ago": round((datetime.now(UTC) - last.ingested_at).total_seconds(), 1),
+            "files": last.files,
+            "records": last.records,
+            "accepted": last.accepted,
+            "dead": last.dead,
+        },
+        "newest_arrival": None if found.newest_arrival is None else found.newest_arrival.isoformat(),
+        "dead_letters": found.letters_by_reason,
+        "lost_data_files": found.lost_files,
+        "waiting_files": len(seen.waiting),
+        "oldest_waiting_seconds": seen.oldest_waiting_seconds,
+        **{name: [printable(str(path)) for path in getattr(seen, name)] for name in _LISTED},
+        "stream": _stream(lake, dataset),
+    }
+
+
+def _file_differs(session: Session, found: Standing) -> str | None:
+    """How the contract file differs from the active contract; nothing if they say the same."""
+    try:
+        file = session.contract(found.dataset)
+    except SmelterError as problem:
+        return f"the contract file cannot be read: {problem.what}"
+    if file == found.contract:
+        return None
+    return f"the contract file says {file.label} and is not the active contract, {found.contract.label}"
+
+
+def _stream(lake: Lake, dataset: str) -> dict[str, Any]:
+    from smelter.supervise.heartbeat import STALE_SECONDS, read_heartbeat
+    from smelter.supervise.lock import holder
+
+    folder = lake.run_folder(dataset)
+    driver, beat = holder(folder), read_heartbeat(folder)
+    said = None if beat is None else beat
+    is_stale = said is not None and said.age_seconds > STALE_SECONDS
+    return {
+        "alive": driver is not None,
+        "pid": driver.pid if driver is not None else None,
+        "state": None if said is None else ("silent" if driver is not None and is_stale else said.state.value),
+        "beat_seconds_ago": None if said is None else round(said.age_seconds, 1),
+        "batch": None if said is None else said.batch,
+        "seconds": None if said is None else said.seconds,
+        "note": "" if said is None else said.note,
+    }
+
+
+def _print(one: dict[str, Any]) -> None:
+    rows = ", ".join(f"{count:,} in {table}" for table, count in one["rows"].items())
+    print(f"{one['dataset']} ({one['contract']}): {rows}")
+    last = one["last_batch"]
+    if last is not None:
+        print(
+            f"  last batch    {_ago(last['seconds_ago'])}: {counted(last['files'], 'file')}, "
+            f"{counted(last['records'], 'record')}, {last['accepted']:,} accepted, {last['dead']:,} dead"
+        )
+    stream = one["stream"]
+    print(f"  stream        {_stream_line(stream)}")
+    if one["dead_letters"]:
+        reasons = ", ".join(f"{reason} {count:,}" for reason, count in one["dead_letters"].items())
+        print(f"  dead letters  {reasons}")
+    if one["waiting_files"]:
+        print(
+            f"  waiting       {counted(one['waiting_files'], 'file')}, the oldest {_ago(one['oldest_waiting_seconds'])}"
+        )
+    if one["prepared_batches"]:
+        print(f"  prepared      {one['prepared_batches']}, which the next start of the stream commits")
+    if one["lost_data_files"]:
+        lost = counted(one["lost_data_files"], "data file")
+        print(f"  LOST          {lost} gone from the tables; smelt reconcile names the records")
+    if one["contract_file_differs"]:
+        print(f"  contract      {one['contract_file_differs']}")
+    for name in _LISTED:
+        if one[name]:
+            print(f"  {name:<12}  {counted(len(one[name]), 'file')} {_WORDS[name].format(dataset=one['dataset'])}")
+            for path in one[name][:_MOST_LISTED]:
+                print(f"                {path}")
+
+
+def _stream_line(stream: dict[str, Any]) -> str:
+    if stream["alive"]:
+        return f"alive, pid {stream['pid']}, {stream['state']}, heard from {_ago(stream['beat_seconds_ago'])}"
+    if stream["state"] is None:
+        return "not running"
+    if stream["state"] == "failed":
+        return f"not running; it failed {_ago(stream['beat_seconds_ago'])}: {stream['note']}"
+    if stream["state"] == "stopped":
+        return f"not running; it stopped {_ago(stream['beat_seconds_ago'])}"
+    return f"not running; it was killed while {stream['state']}, about {_ago(stream['beat_seconds_ago'])}"
+
+
+def _ago(seconds: float | None) -> str:
+    seconds = max(0.0, seconds or 0.0)
+    for size, unit in ((86_400, "d"), (3_600, "h"), (60, "min")):
+        if seconds >= 2 * size:
+            return f"{seconds / size:.0f} {unit} ago"
+    return f"{seconds:.0f} s ago"

@@ -1,0 +1,130 @@
+"""Is every record accounted for? Sources are counted a second time and compared with the tables, record by record."""
+
+from __future__ import annotations
+
+import tempfile
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+from smelter.lake.batches import BatchRecords, Done, Receipt
+from smelter.lake.checkpoint import Checkpoint
+from smelter.lake.home import BRONZE, DEAD_LETTERS, Lake
+from smelter.lake.identities import read_columns, split_files
+from smelter.lake.landing import archived, is_in_finished_place, look_at
+from smelter.lake.sources import path_of, source_of
+from smelter.lake.tables import active_contract, load_table
+from smelter.ledger.findings import Finding, Kind, Reconciliation
+from smelter.ledger.limits import CountLimits
+from smelter.ledger.recount import recount
+from smelter.ledger.sheet import Sheet
+
+
+@dataclass(frozen=True)
+class Account:
+    """What one source must have in the tables, and how we know."""
+
+    source: str
+    records: int
+    batch: str
+    not_recounted: str = ""  # why its receipt must do
+    other_content: bool = False
+
+
+@dataclass(frozen=True)
+class Entry:
+    """The last receipt of a source, and the batch that took it."""
+
+    receipt: Receipt
+    batch: Done
+
+
+@dataclass(frozen=True)
+class _Books:
+    """The receipts of a dataset: the last of each source, and the batches that are under way."""
+
+    receipts: dict[str, Entry]
+    tokens: frozenset[str]
+    in_flight: frozenset[str]
+
+    @classmethod
+    def read(cls, records: BatchRecords) -> _Books:
+        done: list[Done] = records.done()
+        receipts = {one.unit.source: Entry(one, batch) for batch in done for one in batch.receipts}
+        in_flight = [intent.token for intent in records.prepared()]
+        return cls(receipts, frozenset(batch.token for batch in done), frozenset(in_flight))
+
+
+def reconcile(lake: Lake, dataset: str) -> Reconciliation:
+    """Compare sources and tables of one dataset; works beside a running stream, whose newest batch is left out."""
+    records = BatchRecords(lake.receipts(dataset))
+    books = _Books.read(records)
+    tables = {name: load_table(lake, name, dataset) for name in (BRONZE, DEAD_LETTERS)}
+    later = _Books.read(records)
+    in_flight = set(books.in_flight | later.in_flight | (later.tokens - books.tokens))
+    contract = active_contract(tables[BRONZE])
+    landing, archive = lake.root / contract.source.files, lake.archive(dataset)
+    accounts = [_account(entry, landing, archive) for entry in books.receipts.values()]
+    problems: list[Finding] = [_other_content(one) for one in accounts if one.other_content]
+    problems += _unread(lake, dataset, landing, {**books.receipts, **later.receipts}, records)
+    with tempfile.TemporaryDirectory(prefix="smelter-") as scratch, closing(Sheet(Path(scratch))) as sheet:
+        sheet.expect((one.source, one.records, one.batch) for one in accounts)
+        for name, table in tables.items():
+            there, lost = split_files(table)
+            problems += [Finding(Kind.LOST_FILE, one.path, None, "", f"{name}: {one.records} records") for one in lost]
+            sheet.hold(name, read_columns(table, there, "_source", "_position", "_batch"), in_flight)
+        problems += sheet.findings()
+        held = {name: sheet.held_in(name) for name in tables}
+    seen = look_at(landing, {source: entry.receipt.unit for source, entry in later.receipts.items()})
+    reasons = Counter(one.not_recounted for one in accounts if one.not_recounted)
+    return Reconciliation(
+        dataset=dataset,
+        sources=len(accounts),
+        recounted=len(accounts) - sum(reasons.values()),
+        records=sum(one.records for one in accounts),
+        bronze=held[BRONZE],
+        dead_letters=held[DEAD_LETTERS],
+        problems=tuple(problems),
+        by_receipt=dict(sorted(reasons.items())),
+        prepared=len(later.in_flight),
+        **{
+            name: tuple(source_of(path) for path in getattr(seen, name))
+            for name in ("waiting", "empty", "rewritten", "unfinished", "unnameable")
+        },
+    )
+
+
+def _account(entry: Entry, landing: Path, archive: Path) -> Account:
+    """Count the source again if it is still what was read; its receipt must do otherwise."""
+    receipt, unit, batch = entry.receipt, entry.receipt.unit, entry.batch.token
+    for path in (path_of(unit.source), archived(unit.source, landing, archive)):
+        try:
+            stat = path.stat()
+            if (stat.st_size, stat.st_mtime_ns) != (unit.length, unit.modified_ns):
+                continue
+            if not receipt.digest:
+                break
+            found = recount(path, CountLimits(**entry.batch.limits))
+        except OSError:
+            continue
+        return Account(unit.source, found.records, batch, other_content=found.digest != receipt.digest)
+    why = "the source has changed since" if path_of(unit.source).exists() else "the source is gone"
+    return Account(unit.source, receipt.records, batch, why)
+
+
+def _other_content(account: Account) -> Finding:
+    note = "same size and time as when it was read, but other bytes"
+    return Finding(Kind.OTHER_CONTENT, account.source, None, account.batch, note)
+
+
+def _unread(
+    lake: Lake, dataset: str, landing: Path, receipts: dict[str, Entry], records: BatchRecords
+) -> Iterator[Finding]:
+    """Files that Spark holds for finished and that nobody has a receipt for."""
+    prepared = {one.unit.source for intent in records.prepared() for one in intent.receipts}
+    for path in Checkpoint(lake.checkpoint(dataset)).handed_out():
+        source = source_of(path)
+        if source not in receipts and source not in prepared and is_in_finished_place(path, landing):
+            yield Finding(Kind.UNREAD, source, None, "", "Spark's checkpoint has it, and no batch does")

@@ -1,0 +1,93 @@
+"""How does a dataset stand? Rows, the last batch, dead letters by reason, and what lies in the landing folder."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from pyiceberg.table import Table
+
+from smelter.contracts import Contract
+from smelter.lake.batches import BatchRecords
+from smelter.lake.commits import told
+from smelter.lake.home import BRONZE, DEAD_LETTERS, Lake
+from smelter.lake.identities import read_columns, split_files
+from smelter.lake.landing import Landing, look_at
+from smelter.lake.tables import active_contract, load_table
+
+
+@dataclass(frozen=True)
+class LastBatch:
+    """The newest batch that is in the tables."""
+
+    token: str
+    ingested_at: datetime
+    files: int
+    records: int
+    accepted: int
+    dead: int
+
+
+@dataclass(frozen=True)
+class Standing:
+    """One dataset, as its tables and records of batches tell."""
+
+    dataset: str
+    contract: Contract
+    rows: dict[str, int] = field(default_factory=dict)
+    last_batch: LastBatch | None = None
+    batches: int = 0
+    prepared: int = 0
+    newest_arrival: datetime | None = None
+    letters_by_reason: dict[str, int] = field(default_factory=dict)
+    lost_files: int = 0
+    landing: Landing = field(default_factory=Landing)
+
+
+def standing_of(lake: Lake, dataset: str) -> Standing:
+    """Look at one dataset. Reads no row of bronze, and one column of dead letters."""
+    tables = {name: load_table(lake, name, dataset) for name in (BRONZE, DEAD_LETTERS)}
+    contract = active_contract(tables[BRONZE])
+    records = BatchRecords(lake.receipts(dataset))
+    done = records.done()
+    units = {receipt.unit.source: receipt.unit for batch in done for receipt in batch.receipts}
+    reasons, lost = _reasons(tables[DEAD_LETTERS])
+    last = done[-1] if done else None
+    return Standing(
+        dataset,
+        contract,
+        rows={f"{name}.{dataset}": _rows(table) for name, table in tables.items()},
+        last_batch=None
+        if last is None
+        else LastBatch(
+            last.token,
+            last.ingested_at,
+            len(last.receipts),
+            *(sum(getattr(one, name) for one in last.receipts) for name in ("records", "accepted", "dead")),
+        ),
+        batches=len(done),
+        prepared=len(records.prepared()),
+        newest_arrival=_newest_arrival([unit.modified_ns for unit in units.values()]),
+        letters_by_reason=reasons,
+        lost_files=lost + len(split_files(tables[BRONZE])[1]),
+        landing=look_at(lake.root / contract.source.files, units),
+    )
+
+
+def _rows(table: Table) -> int:
+    snapshot = table.current_snapshot()
+    return int(told(snapshot, "total-records") or 0) if snapshot is not None else 0
+
+
+def _reasons(table: Table) -> tuple[dict[str, int], int]:
+    files, lost = split_files(table)
+    counts: Counter[str] = Counter()
+    for batch in read_columns(table, files, "reason"):
+        for entry in batch.column("reason").value_counts().to_pylist():
+            counts[entry["values"]] += entry["counts"]
+    return dict(counts.most_common()), len(lost)
+
+
+def _newest_arrival(moments: list[int]) -> datetime | None:
+    return datetime.fromtimestamp(max(moments) / 1e9, UTC) if moments else None

@@ -1,0 +1,145 @@
+"""Where is one record, and how did it get there? File, batch, snapshot, contract, verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from smelter.lake.batches import BatchRecords, Done, Intent, Receipt
+from smelter.lake.commits import ancestors, told
+from smelter.lake.home import BRONZE, DEAD_LETTERS, Lake
+from smelter.lake.identities import rows_of
+from smelter.lake.landing import archived
+from smelter.lake.sources import path_of, source_of
+from smelter.lake.tables import active_contract, load_table
+from smelter.ledger.limits import CountLimits
+from smelter.ledger.recount import record_at
+
+
+@dataclass(frozen=True)
+class Place:
+    """One row of the record in one table."""
+
+    table: str
+    batch: str
+    contract: str
+    ingested_at: datetime
+    snapshot: int | None  # None where the snapshot that added it has been expired
+    row: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Trace:
+    """One record's way: its source, the batch that took the source, and every place where it is."""
+
+    dataset: str
+    source: str
+    position: int
+    found: str  # accepted, dead letter, … in one sentence
+    places: tuple[Place, ...] = ()
+    batch: str = ""
+    batch_state: str = ""
+    arrived_at: datetime | None = None
+    records_in_source: int | None = None
+    text: str | None = field(default=None)
+
+
+def datasets_of(lake: Lake, names: list[str], path: Path) -> list[str]:
+    """The datasets whose landing folder a path is in; all of them where it is in none."""
+    folders = {name: lake.root / active_contract(load_table(lake, BRONZE, name)).source.files for name in names}
+    return [name for name, folder in folders.items() if path.is_relative_to(folder)] or names
+
+
+def readings_of(lake: Lake, dataset: str, path: Path) -> list[str]:
+    """The names under which a file was taken in: itself, and `#2`, `#3` … if it was read again."""
+    first = source_of(path)
+    known = {receipt.unit.source for batch in BatchRecords(lake.receipts(dataset)).done() for receipt in batch.receipts}
+    return [first, *sorted((source for source in known if source.startswith(f"{first}#")), key=_reading)]
+
+
+def trace(lake: Lake, dataset: str, source: str, position: int) -> Trace:
+    """Look for one record in both tables, in the records of batches, and in its source."""
+    places = tuple(_places(lake, dataset, source, position))
+    entry = _entry(lake, dataset, source)
+    if entry is None:
+        waits = path_of(source).exists()
+        found = "not read yet: its file waits in the landing folder" if waits and not places else _verdict(places, None)
+        return Trace(dataset, source, position, found, places)
+    batch, receipt, state = entry
+    return Trace(
+        dataset,
+        source,
+        position,
+        found=_verdict(places, receipt, position),
+        places=places,
+        batch=batch.token,
+        batch_state=state,
+        arrived_at=next((place.row["_arrived_at"] for place in places), None),
+        records_in_source=receipt.records,
+        text=_text(lake, dataset, receipt, position, CountLimits(**batch.limits)),
+    )
+
+
+def _places(lake: Lake, dataset: str, source: str, position: int) -> Iterator[Place]:
+    for name in (BRONZE, DEAD_LETTERS):
+        table = load_table(lake, name, dataset)
+        for row in rows_of(table, source, position):
+            snapshot = next(
+                (one for one in ancestors(table.metadata) if told(one, "smelter.token") == row["_batch"]), None
+            )
+            yield Place(
+                f"{name}.{dataset}",
+                row["_batch"],
+                row["_contract"],
+                row["_ingested_at"],
+                snapshot.snapshot_id if snapshot is not None else None,
+                row,
+            )
+
+
+def _entry(lake: Lake, dataset: str, source: str) -> tuple[Done | Intent, Receipt, str] | None:
+    """The last batch that took the source."""
+    records = BatchRecords(lake.receipts(dataset))
+    batches: list[tuple[Done | Intent, str]] = [(one, "done") for one in records.done()]
+    batches += [(one, "prepared; the next start of the stream commits it") for one in records.prepared()]
+    for batch, state in reversed(batches):
+        for receipt in batch.receipts:
+            if receipt.unit.source == source:
+                return batch, receipt, state
+    return None
+
+
+def _verdict(places: tuple[Place, ...], receipt: Receipt | None, position: int = 0) -> str:
+    if len(places) > 1:
+        return f"in {len(places)} places, which must not be: smelt reconcile"
+    if places:
+        namespace = places[0].table.partition(".")[0]
+        return "accepted" if namespace == BRONZE else f"a dead letter: {places[0].row['reason']}"
+    if receipt is None:
+        return "nowhere: no batch took this source"
+    if position >= receipt.records:
+        return f"nowhere: the source holds {receipt.records} records, numbered from 0"
+    return "in no table, which must not be: smelt reconcile"
+
+
+def _text(lake: Lake, dataset: str, receipt: Receipt, position: int, limits: CountLimits) -> str | None:
+    """The record as its source has it, if the source is still what was read."""
+    unit = receipt.unit
+    contract = active_contract(load_table(lake, BRONZE, dataset))
+    folder = lake.root / contract.source.files
+    for path in (path_of(unit.source), archived(unit.source, folder, lake.archive(dataset))):
+        try:
+            stat = path.stat()
+            if (stat.st_size, stat.st_mtime_ns) == (unit.length, unit.modified_ns):
+                text = record_at(path, position, limits)
+                return None if text is None else text.decode("utf-8", "backslashreplace")
+        except OSError:
+            continue
+    return None
+
+
+def _reading(source: str) -> int:
+    return int(source.rpartition("#")[2])
