@@ -28,8 +28,9 @@ test: setup ## Check style, imports and types, then test every room (ROOM=name f
 lint: setup ## Check style, imports and types only
 	@.venv/bin/python tests/run_rooms.py --lint
 
-bench: setup ## Measure the judge against DuckDB and json.loads
+bench: setup ## Measure the judge against DuckDB and json.loads, and the stream against itself
 	@$(SMELT) bench judge
+	@$(SMELT) bench stream
 
 lock: ## Write requirements.txt anew from requirements.in (UPGRADE=1 for newer versions)
 	@mkdir -p build

@@ -18,11 +18,17 @@ _SIGNALS = (signal.SIGTERM, signal.SIGINT)
 class Stopper:
     """Knows whether anybody asked the stream to stop."""
 
-    def __init__(self, pulse: Pulse, say: Callable[[str], None]) -> None:
+    def __init__(self, pulse: Pulse, say: Callable[[str], None], should_stop: Callable[[], bool]) -> None:
         self._pulse = pulse
         self._say = say
         self._before: dict[signal.Signals, Any] = {}
-        self.asked = False
+        self._should_stop = should_stop
+        self._was_signalled = False
+
+    @property
+    def asked(self) -> bool:
+        """Has a signal come, or does whoever runs the stream want it to end?"""
+        return self._was_signalled or self._should_stop()
 
     def __enter__(self) -> Stopper:
         if threading.current_thread() is threading.main_thread():
@@ -39,8 +45,8 @@ class Stopper:
             signal.signal(number, self._on_signal)
 
     def _on_signal(self, number: int, _frame: FrameType | None) -> None:
-        if self.asked:
+        if self._was_signalled:
             os._exit(128 + number)  # the kernel lets go of the lock, and the JVM ends with its parent
-        self.asked = True
+        self._was_signalled = True
         self._say("stopping after the running batch; once more stops at once")
         self._pulse.be(State.STOPPING)

@@ -50,10 +50,11 @@ class Pace:
 
 @dataclass(frozen=True)
 class Hooks:
-    """For those who watch: a report per batch, sentences worth showing, and points where tests stop the process."""
+    """For those who watch: a report per batch, sentences worth showing, a way to stop, and points for tests."""
 
     report: Callable[[Report], None] = lambda _report: None
     say: Callable[[str], None] = lambda _line: None
+    should_stop: Callable[[], bool] = lambda: False
     reach: Callable[[str], None] = lambda _point: None
     task_reach: Callable[[str], None] | None = None
 
@@ -72,7 +73,7 @@ def ingest(
 ) -> None:
     """Run the stream of one dataset until everything is in, or until it is stopped; the only driver of its stream."""
     hooks = hooks or Hooks()
-    with driving(lake, contract.dataset, hooks) as pulse, Stopper(pulse, hooks.say) as stopper:
+    with driving(lake, contract.dataset, hooks) as pulse, Stopper(pulse, hooks.say, hooks.should_stop) as stopper:
         bronze = Bronze(lake, contract, limits, Here(), hooks.reach, hooks.task_reach)
         _catch_up(bronze, pulse)
         session = spark or start_spark(lake, f"smelter {contract.dataset}", lake.run_folder(contract.dataset))

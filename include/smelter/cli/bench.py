@@ -23,11 +23,6 @@ def register(app: typer.Typer) -> None:
     app.add_typer(benches)
 
 
-@benches.callback()
-def _group() -> None:
-    """Keeps `judge` a word of its own while it is the only bench."""
-
-
 @benches.command("judge")
 def judge(
     context: typer.Context,
@@ -51,6 +46,35 @@ def judge(
         print_json(found.as_json())
     else:
         _print(found)
+
+
+@benches.command("stream")
+def stream(
+    context: typer.Context,
+    few: Annotated[int, typer.Option(min=1, help="Files seen before the first measurement.")] = 100,
+    many: Annotated[int, typer.Option(min=2, help="Files seen before the second.")] = 10_000,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs.")] = False,
+) -> None:
+    """One new file of 100 records, from arrival to commit, after few files and after many. Takes about a minute."""
+    from smelter.bench.stream import bench_stream
+    from smelter.contracts import load_contract
+    from smelter.lake.home import Lake
+
+    settings = session_of(context).settings
+    contract = load_contract(settings.contracts / "events.yaml")
+    with tempfile.TemporaryDirectory(prefix="smelter-bench-") as scratch:
+        lake = Lake.at(settings.model_copy(update={"lake": Path(scratch) / "lake"}))
+        found = bench_stream(lake, contract, (few, many), lambda line: print(line, file=sys.stderr, flush=True))
+    if as_json:
+        print_json(found.as_json())
+        return
+    rows = [
+        (f"{row.files:,}", f"{row.cpu_seconds:.2f}", f"{row.seconds:.2f}", f"{row.commit_seconds:.2f}")
+        for row in found.rows
+    ]
+    columns = ("files seen", "CPU-s", "s to commit", "of which plan to commit")
+    print_table(columns, rows, right=columns)
+    print_table(("ratio, many against few", "×"), [(n, f"{x:.2f}") for n, x in found.ratios.items()], right=("×",))
 
 
 def _print(found: JudgeBench) -> None:

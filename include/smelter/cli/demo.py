@@ -4,27 +4,43 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
 
-from smelter.cli.limits import judge_of
+from smelter.cli.limits import limits_of
 from smelter.cli.session import Session, print_table, session_of
 from smelter.contracts import Contract
 from smelter.errors import Refused
 
 if TYPE_CHECKING:
+    from smelter.bronze.batch import Report
+    from smelter.explore import Explorer
     from smelter.producer import Produced
-    from smelter.records import Survey
 
 DATASET = "events"
 EVENTS = 5_000
 EVENTS_PER_FILE = 100
 FAULT_RATE = 0.02
 SEED = 7
+_BY_VERDICT = """
+    select 'accepted' as verdict, count(*) as records from bronze.events where list_contains(?, _source)
+    having count(*) > 0
+    union all
+    select reason, count(*) from dead_letters.events where list_contains(?, _source) group by reason
+"""
+_QUESTIONS = {
+    "Which products are looked at and bought most?": """
+        select product_id, count(*) as events, count(*) filter (event_type = 'purchase') as purchases
+        from bronze.events where product_id is not null group by product_id order by events desc, product_id limit 5
+    """,
+    "What is wrong with the records that were not accepted?": """
+        select reason, count(*) as records, count(distinct _source) as files
+        from dead_letters.events group by reason order by records desc, reason limit 5
+    """,
+}
 
 
 def register(app: typer.Typer) -> None:
@@ -34,6 +50,7 @@ def register(app: typer.Typer) -> None:
 
 def demo(context: typer.Context) -> None:
     """Run the whole job on a small, hostile sample in the lake, and print what it did; a second run changes nothing."""
+    from smelter.explore import connect
     from smelter.lake.layout import ensure_layout
 
     session = session_of(context)
@@ -54,10 +71,13 @@ def demo(context: typer.Context) -> None:
         raise KeyboardInterrupt
 
     started = time.monotonic()
-    checked = _check(session, contract, produced.files)
-    _done(f"checked {checked.records:,} records: {checked.accepted:,} accepted", started)
-    _summarize(produced, checked, session.landing(contract))
-    _print_next(session, session.landing(contract))
+    _ingest(session, contract)
+    _done("ingested: every file is read once, judged and committed", started)
+    with connect(session.settings.lake) as explorer:
+        _summarize(produced, explorer, session.landing(contract))
+        _prove(session)
+        _ask(explorer)
+    _print_next(session)
 
 
 def _produce(contract: Contract, landing: Path) -> Produced:
@@ -68,38 +88,77 @@ def _produce(contract: Contract, landing: Path) -> Produced:
     return produce(contract, plan)
 
 
-def _check(session: Session, contract: Contract, files: Sequence[Path]) -> Survey:
-    """Judge the files as the stream will."""
-    from smelter.records import Source, survey
+def _ingest(session: Session, contract: Contract) -> None:
+    """Drain the landing folder through Spark; a second run finds nothing new."""
+    from smelter.bronze.stream import Hooks, Pace, ingest
 
-    judge = judge_of(contract, session.settings)
-    return survey(judge, (Source.of_file(file) for file in files), lambda _letter: None)
+    pace = Pace(max_files=session.settings.max_files_per_batch)
+    ingest(session.open_lake(), contract, limits_of(session.settings), pace, Hooks(report=_print_batch))
 
 
-def _summarize(produced: Produced, checked: Survey, landing: Path) -> None:
-    """Planned beside found; a difference is a failure."""
-    found = {"accepted": checked.accepted, **checked.by_reason}
+def _print_batch(report: Report) -> None:
+    print(
+        f"  batch {report.batch}: {report.files} files, {report.records:,} records, {report.seconds:.1f} s", flush=True
+    )
+
+
+def _summarize(produced: Produced, explorer: Explorer, landing: Path) -> None:
+    """What the producer planned beside what the tables hold; a difference is a failure."""
+    sources = [file.as_uri() for file in produced.files]
+    found: dict[str, int] = dict(explorer.execute(_BY_VERDICT, [sources, sources]).fetchall())
     planned = {"accepted": produced.good, **produced.by_reason}
     verdicts = sorted(found.keys() | planned.keys())
-    rows = [(name, f"{planned.get(name, 0):,}", f"{found.get(name, 0):,}") for name in verdicts]
-    print_table(("verdict", "planned", "found"), rows, right=("planned", "found"))
+    rows = [
+        (
+            name,
+            "bronze" if name == "accepted" else "dead_letters",
+            f"{planned.get(name, 0):,}",
+            f"{found.get(name, 0):,}",
+        )
+        for name in verdicts
+    ]
+    print_table(("verdict", "table", "planned", "found"), rows, right=("planned", "found"))
     if found != planned:
         raise Refused(
-            "the judge and the producer disagree about the sample",
+            "the tables do not hold what the producer planned",
             where=str(landing),
-            data="only landing files were written",
-            next_step=f"smelt check {landing} --dataset {DATASET} --letters 20",
+            data="nothing is lost: the landing files are all there",
+            next_step=f"smelt reconcile {DATASET}",
         )
-    print("Every record is in exactly one place: accepted, or a dead letter with its reason.")
 
 
-def _print_next(session: Session, landing: Path) -> None:
+def _prove(session: Session) -> None:
+    """Count the sources a second time, with code that the judge does not use."""
+    from smelter.ledger.reconcile import reconcile
+
+    started = time.monotonic()
+    found = reconcile(session.open_lake(), DATASET)
+    if not found.is_balanced:
+        raise Refused("records are missing or doubled", next_step=f"smelt reconcile {DATASET}")
+    _done(
+        f"reconciled: {found.records:,} records in {found.sources} files = "
+        f"{found.bronze:,} in bronze + {found.dead_letters:,} in dead letters, each in exactly one place",
+        started,
+    )
+
+
+def _ask(explorer: Explorer) -> None:
+    """Two answers in SQL, from the live tables."""
+    for question, query in _QUESTIONS.items():
+        answer = explorer.execute(query)
+        columns = answer.columns
+        print(f"\n{question}")
+        print_table(columns, [tuple(map(str, row)) for row in answer.fetchall()], right=columns[1:])
+
+
+def _print_next(session: Session) -> None:
     smelt = sys.argv[0] if Path(sys.argv[0]).name == "smelt" else "smelt"  # so that the lines can be pasted
     on_lake = f" --lake {session.lake}" if session.lake else ""
     print("Next:")
-    print(f"  {smelt} check {landing} --dataset {DATASET} --letters 5")
+    print(f"  {smelt} status{on_lake}")
+    print(f'  {smelt} sql "from dead_letters.{DATASET} limit 5"{on_lake}')
     print(f"  {smelt} produce {DATASET} --count 1000{on_lake}")
-    print(f"  {smelt} doctor{on_lake}")
+    print(f"  {smelt} ingest {DATASET} --drain{on_lake}")
 
 
 def _done(what: str, started: float) -> None:
