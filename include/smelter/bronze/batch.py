@@ -89,12 +89,12 @@ class Bronze:
         plan = Plan(token_of(self.dataset, origin, number, fresh), fresh)
         self.books.plan(plan)
         self._reach("planned")
-        intent = self._judge(plan, present or {})
+        ours = self._judge(plan, present or {})
         self._reach("judged")
-        intent = self.records.prepare(intent)
+        intent = self.records.prepare(ours)
         self.books.enter(intent)
         self._reach("prepared")
-        return self.finish(intent, started, number, may_be_there=False)
+        return self.finish(intent, started, number, may_be_there=intent is not ours)
 
     def _judge(self, plan: Plan, present: Mapping[str, Present]) -> Intent:
         """One pass over the units, in tasks; what comes back is receipts and data files, never a row."""

@@ -26,7 +26,7 @@ class Pulse:
         self._folder = folder
         self._tell = tell
         self._log = DriverLog(folder)
-        self._guard = threading.Lock()
+        self._guard = threading.RLock()  # a signal may come while its own thread writes
         self._beat = Heartbeat(stream, os.getpid(), State.STARTING, time.time())
         self.say("driver_started", pid=os.getpid(), stream=stream)
         self.be(State.STARTING)

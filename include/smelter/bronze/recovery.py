@@ -25,7 +25,7 @@ from smelter.contracts import Contract
 from smelter.errors import Refused
 from smelter.lake.batches import Intent, Receipt, Unit, token_of
 from smelter.lake.home import BRONZE, DEAD_LETTERS, Lake
-from smelter.lake.identities import counts_by_source, newest_moment, positions_of
+from smelter.lake.identities import counts_by_source, newest_moment, positions_of, sources_with_file_letters
 from smelter.lake.landing import is_in_finished_place
 from smelter.lake.session import start_spark
 from smelter.lake.sources import source_of, unit_of
@@ -100,9 +100,10 @@ def recover(
             reports, present = [], 0
             for units in _chunks(_landed(bronze), files_at_once):
                 report, were_there = _recover(bronze, units)
-                reports.append(report)
                 present += were_there
-                pulse.committed(report)
+                if report is not None:
+                    reports.append(report)
+                    pulse.committed(report)
             gone = _settle(bronze)
         finally:
             if spark is None:
@@ -132,8 +133,13 @@ def _sources_in(bronze: Bronze) -> dict[str, int]:
     return counts
 
 
-def _recover(bronze: Bronze, units: Sequence[Unit]) -> tuple[Report, int]:
-    """One batch of files, and how many of their records were there already."""
+def _recover(bronze: Bronze, landed: Sequence[Unit]) -> tuple[Report | None, int]:
+    """One batch of files, and how many of their records were there already.
+
+    A file with a letter about itself is accounted for by that letter; what it holds now is for `--reread`.
+    """
+    closed = sources_with_file_letters(bronze.table(DEAD_LETTERS), [unit.source for unit in landed])
+    units = [unit for unit in landed if unit.source not in closed]
     sources = [unit.source for unit in units]
     held = {name: positions_of(bronze.table(name), sources) for name in (BRONZE, DEAD_LETTERS)}
     nothing = np.empty(0, np.int64)
@@ -142,7 +148,6 @@ def _recover(bronze: Bronze, units: Sequence[Unit]) -> tuple[Report, int]:
         for source in sources
     }
     report = bronze.take_in(units, RECOVER, bronze.books.next_sequence(), present)
-    assert report is not None
     return report, sum(len(one.bronze) + len(one.letters) for one in present.values())
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -83,7 +83,8 @@ def ingest(
             _Stream(session, bronze, pace, pulse, hooks, stopper).run()
         finally:
             if spark is None:
-                session.stop()
+                with suppress(Exception):  # a JVM that is gone cannot be stopped, and says so at length
+                    session.stop()
 
 
 @contextmanager
@@ -186,8 +187,10 @@ class _Stream:
         how = self._bronze.contract.source.after_commit
         if how != "keep":
             archive = self._bronze.lake.archive(self._bronze.dataset) if how == "archive" else None
-            files = put_away(report.receipts, self._landing, archive)
+            files, problems = put_away(report.receipts, self._landing, archive)
             self._pulse.say("files_put_away", how=how, files=files, batch=report.batch)
+            for problem in problems:  # the records are safe in the tables; the file only stays where it is
+                self._pulse.say("file_not_put_away", file=problem.filename, why=problem.strerror)
 
     def _put_away_leftovers(self) -> None:
         """A driver that was killed between its commit and this left files that are in the tables."""
@@ -197,13 +200,17 @@ class _Stream:
                 self._put_away(Report(-1, done.token, 0, 0, 0, 0, 0.0, receipts))
 
     def _has_ended(self, query: StreamingQuery) -> bool:
+        from py4j.protocol import Py4JError
         from pyspark.errors import StreamingQueryException
 
         try:
             return bool(query.awaitTermination(_POLL_SECONDS))  # type: ignore[arg-type]  # seconds, and fractions work
         except StreamingQueryException as problem:
             if self._failure is None:
-                self._failure = _query_failed(problem, self._bronze)
+                self._failure = _query_failed(str(problem), self._bronze)
+            return True
+        except (Py4JError, OSError) as problem:
+            self._failure = _query_failed(f"its JVM is gone ({problem})", self._bronze)
             return True
 
     def _look(self) -> None:
@@ -228,8 +235,7 @@ def _as_one_path(folder: Path) -> str:
     return "".join(f"\\{character}" if character in special else character for character in str(folder))
 
 
-def _query_failed(problem: Exception, bronze: Bronze) -> Unreachable:
-    said = str(problem)
+def _query_failed(said: str, bronze: Bronze) -> Unreachable:
     is_full = "No space left on device" in said
     first = next((line for line in said.splitlines() if line.strip()), "no reason was given")
     return Unreachable(

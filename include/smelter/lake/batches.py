@@ -179,7 +179,8 @@ class BatchRecords:
             try:
                 os.link(aside, path)
             except FileExistsError:
-                return self._read(path, type(record))
+                kept = self._read(path, type(record))
+                return record if kept == record else kept
         finally:
             aside.unlink(missing_ok=True)
         _sync_folder(self.folder)

@@ -8,6 +8,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 from pyiceberg.catalog.sql import SqlCatalog
+from sqlalchemy import URL
 from sqlalchemy.exc import DatabaseError, OperationalError
 
 from smelter.errors import Unreachable
@@ -21,7 +22,8 @@ def open_catalog(file: Path) -> SqlCatalog:
     with catalog_errors(str(file)):
         if not file.exists():
             _make_wal(file)
-        return SqlCatalog(CATALOG_NAME, uri=f"sqlite:///{file}?timeout={BUSY_SECONDS}", schema_version="v1")
+        uri = URL.create("sqlite", database=str(file), query={"timeout": str(BUSY_SECONDS)})  # no character is special
+        return SqlCatalog(CATALOG_NAME, uri=uri, schema_version="v1")  # type: ignore[arg-type]
 
 
 def _make_wal(file: Path) -> None:

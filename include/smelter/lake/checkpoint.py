@@ -50,18 +50,16 @@ class Checkpoint:
                 next_step="run it again",
             )
         found: dict[Path, Listed] = {}
-        for number in range(-1 if first is None else first, last):
-            for listed in self._entries(number + 1):
-                found.setdefault(listed.path, listed)
+        for listed in self._between(-1 if first is None else first, last):
+            found.setdefault(listed.path, listed)
         return list(found.values())
 
     def handed_out(self) -> Iterator[Path]:
         """Every file of every batch that Spark holds for finished."""
         finished = max(self._numbers("commits"), default=-1)
         last = self._log_offset(finished) if finished >= 0 else None
-        for number in range(0 if last is None else last + 1):
-            for listed in self._entries(number):
-                yield listed.path
+        for listed in self._between(-1, -1 if last is None else last):
+            yield listed.path
 
     def mend(self, say: Callable[[str], None]) -> None:
         """Move aside what would keep Spark from starting: a cut-off entry, or a commit whose offsets are lost.
@@ -99,23 +97,29 @@ class Checkpoint:
         except FileNotFoundError:
             return None
 
-    def _entries(self, number: int) -> Iterator[Listed]:
-        """One entry of the source's log; every tenth one repeats all before it, and those may then be removed."""
-        folder = self.folder / "sources" / "0"
-        plain = folder / str(number)
-        file = plain if plain.exists() else self._compacted(number)
-        if file is None:
-            return
-        for line in file.read_text("utf-8").splitlines()[1:]:
-            entry = json.loads(line)
-            if entry["batchId"] == number:
-                yield Listed(path_of(entry["path"]), int(entry["timestamp"]) * 1_000_000)
+    def _between(self, first: int, last: int) -> Iterator[Listed]:
+        """The entries of the source's own log after one number up to another.
 
-    def _compacted(self, number: int) -> Path | None:
+        Every tenth entry is a compact one that repeats all before it, and those are removed some time later.
+        """
         folder = self.folder / "sources" / "0"
-        later = [int(path.stem) for path in folder.glob("*.compact") if path.stem.isdigit()]
-        following = min((one for one in later if one >= number), default=None)
-        return None if following is None else folder / f"{following}.compact"
+        compacts = sorted(int(path.stem) for path in folder.glob("*.compact") if path.stem.isdigit())
+        base = max((number for number in compacts if first < number <= last), default=first)
+        if base > first:
+            yield from _entries(folder / f"{base}.compact", first, base)
+        for number in range(base + 1, last + 1):
+            following = min((compact for compact in compacts if compact >= number), default=None)
+            if (folder / str(number)).exists():
+                yield from _entries(folder / str(number), number - 1, number)
+            elif following is not None:
+                yield from _entries(folder / f"{following}.compact", number - 1, number)
+
+
+def _entries(file: Path, first: int, last: int) -> Iterator[Listed]:
+    for line in file.read_text("utf-8").splitlines()[1:]:
+        entry = json.loads(line)
+        if first < entry["batchId"] <= last:
+            yield Listed(path_of(entry["path"]), int(entry["timestamp"]) * 1_000_000)
 
 
 def _is_whole(entry: Path) -> bool:

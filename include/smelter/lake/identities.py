@@ -32,6 +32,15 @@ def positions_of(table: Table, sources: Iterable[str]) -> dict[str, Positions]:
     return {source: np.concatenate(parts) for source, parts in found.items()}
 
 
+def sources_with_file_letters(letters: Table, sources: Iterable[str]) -> set[str]:
+    """Sources of which nothing is held but one letter about the file itself: it was gone, or had changed."""
+    is_about_file = In(term="reason", literals={"file_changed", "file_unreadable"})
+    is_first = EqualTo(term="_position", value=0)
+    condition = And(In(term="_source", literals=set(sources)), is_about_file, is_first)
+    with files_needed(letters):
+        return set(letters.scan(row_filter=condition, selected_fields=("_source",)).to_arrow()["_source"].to_pylist())
+
+
 def counts_by_source(table: Table) -> dict[str, int]:
     """How many records the table holds of every source."""
     counts: dict[str, int] = defaultdict(int)

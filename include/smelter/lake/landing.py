@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -53,20 +54,24 @@ def look_at(folder: Path, committed: Mapping[str, Unit]) -> Landing:
     return Landing(oldest_waiting_seconds=age, known=known, **{name: tuple(paths) for name, paths in found.items()})
 
 
-def put_away(receipts: Iterable[Receipt], landing: Path, archive: Path | None) -> int:
-    """Move committed files to the archive, or delete them where there is none; returns how many.
+def put_away(receipts: Iterable[Receipt], landing: Path, archive: Path | None) -> tuple[int, list[OSError]]:
+    """Move committed files to the archive, or delete them where there is none; returns how many, and what went wrong.
 
     Only a file that is still exactly what was read, and was read whole, goes. Safe to repeat: what is gone is gone.
     """
-    gone = 0
+    gone, problems = 0, []
     for receipt in receipts:
-        path = path_of(receipt.unit.source)
-        with suppress(FileNotFoundError):
+        path, unit = path_of(receipt.unit.source), receipt.unit
+        try:
             stat = path.stat()
-            if receipt.is_whole and (stat.st_size, stat.st_mtime_ns) == (receipt.unit.length, receipt.unit.modified_ns):
-                _put_one_away(path, landing, archive, receipt.unit.source.partition("#")[2])
+            if receipt.is_whole and (stat.st_size, stat.st_mtime_ns) == (unit.length, unit.modified_ns):
+                _put_one_away(path, unit.source, landing, archive)
                 gone += 1
-    return gone
+        except FileNotFoundError:
+            continue
+        except OSError as problem:
+            problems.append(problem)
+    return gone, problems
 
 
 def archived(source: str, landing: Path, archive: Path) -> Path:
@@ -82,13 +87,13 @@ def is_in_finished_place(path: Path, landing: Path) -> bool:
     return all(is_finished(part) for part in inside.parts)
 
 
-def _put_one_away(path: Path, landing: Path, archive: Path | None, reading: str) -> None:
+def _put_one_away(path: Path, source: str, landing: Path, archive: Path | None) -> None:
     if archive is None:
         path.unlink()
         return
-    target = archived(source_of(path, int(reading or 1)), landing, archive)
+    target = archived(source, landing, archive)
     target.parent.mkdir(parents=True, exist_ok=True)
-    path.rename(target)
+    shutil.move(path, target)  # a landing folder may be on another disk
 
 
 def _latest_readings(committed: Mapping[str, Unit]) -> dict[str, Unit]:
