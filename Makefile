@@ -9,7 +9,7 @@ FIND_PYTHON = python=python3.11; $$python -c '' 2>/dev/null || python=python3; \
 	command -v $$python >/dev/null || { echo "Python 3.11 is needed, but there is no python3 on PATH: install python3.11" >&2; exit 3; }
 UV_VERSION := 0.13.7
 
-.PHONY: help setup demo test lint bench lock clean
+.PHONY: help setup demo test lint bench prove soak lock clean
 
 help: ## Print this menu
 	@echo "Smelter: every record that arrives is in exactly one place, bronze or dead letters."
@@ -31,6 +31,12 @@ lint: setup ## Check style, imports and types only
 bench: setup ## Measure the judge against DuckDB and json.loads, and the stream against itself
 	@$(SMELT) bench judge
 	@$(SMELT) bench stream
+
+prove: setup ## Kill a following stream thirty times at random and prove that nothing was lost or doubled
+	@.venv/bin/python tests/prove/random_kills.py $(if $(SEED),--seed $(SEED))
+
+soak: setup ## Commit batches beside somebody's compaction for two minutes
+	@.venv/bin/python tests/lake/beside_compaction.py
 
 lock: ## Write requirements.txt anew from requirements.in (UPGRADE=1 for newer versions)
 	@mkdir -p build

@@ -92,8 +92,8 @@ def recover(
     with driving(lake, contract.dataset, hooks) as pulse:
         bronze = Bronze(lake, contract, limits, Here(), hooks.reach, hooks.task_reach)
         bronze.books.waiting = drop_strangers(bronze)
-        for report in bronze.finish_prepared():
-            pulse.committed(report)
+        for earlier in bronze.finish_prepared():
+            pulse.committed(earlier)
         session = spark or start_spark(lake, f"smelter {contract.dataset}", lake.run_folder(contract.dataset))
         try:
             bronze.run_with(OnSpark(session))
