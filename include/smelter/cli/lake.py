@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from smelter.cli.session import session_of
+from smelter.cli.session import counted, session_of
 from smelter.errors import Refused
 
 if TYPE_CHECKING:
@@ -35,11 +35,29 @@ def drop(
     if not parts:
         print(f"there is nothing to drop in {lake}")
         return
+    _refuse_beside_a_driver(lake)
     _show(lake, parts)
+    gone = dropping.sources_that_are_gone(lake)
+    if gone:
+        print(f"{counted(gone, 'source')} of these tables no longer in landing: those records cannot be ingested again")
     if not yes:
         _ask(lake)
     dropping.drop(parts)
-    print(f"dropped: {len(parts)} parts of {lake}; landing files are kept, so everything can be ingested again")
+    again = "so everything can be ingested again" if not gone else "and what lies in archive/"
+    print(f"dropped: {len(parts)} parts of {lake}; landing files are kept, {again}")
+
+
+def _refuse_beside_a_driver(lake: Path) -> None:
+    from smelter.supervise.lock import holder
+
+    for folder in sorted((lake / "run" / "streams").glob("*")):
+        driver = holder(folder)
+        if driver is not None:
+            raise Refused(
+                f"the stream {folder.name} is running: pid {driver.pid}",
+                data="nothing was removed",
+                next_step=f"stop it first: kill {driver.pid}",
+            )
 
 
 def _show(lake: Path, parts: list[Part]) -> None:

@@ -32,6 +32,18 @@ def plan_drop(lake: Path) -> list[Part]:
     return [Part(path, _size(path), path.is_symlink()) for path in there]
 
 
+def sources_that_are_gone(lake: Path) -> int:
+    """How many sources are in the tables and no longer in their landing folder: a drop would lose their records."""
+    from smelter.lake.batches import BatchRecords
+    from smelter.lake.sources import path_of
+
+    streams = [place for place in (lake / layout.RECEIPTS).glob("*") if place.is_dir()]
+    sources = {
+        receipt.unit.source for place in streams for done in BatchRecords(place).done() for receipt in done.receipts
+    }
+    return sum(not path_of(source).exists() for source in sources)
+
+
 def drop(parts: list[Part]) -> None:
     """Remove the parts; a link is removed and its target left. Killed halfway, a second run finishes it."""
     for part in parts:

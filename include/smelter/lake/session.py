@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from smelter.errors import Unreachable
 from smelter.lake import layout
 from smelter.lake.catalog import BUSY_SECONDS, CATALOG_NAME
 from smelter.lake.home import Lake
@@ -29,11 +30,13 @@ def start_spark(lake: Lake, name: str, run_folder: Path) -> SparkSession:
     find_java(os.environ)
     jars = ensure_jars(LOCK, lake.jars, lambda line: print(line, file=sys.stderr, flush=True))
     os.environ["PYSPARK_PYTHON"] = sys.executable  # the JVM finds the Python of tasks through this only
+    os.environ["SPARK_DRIVER_LOG"] = str(run_folder / SPARK_LOG)  # for log4j2.properties, whatever is in the path
     os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
     os.environ["LC_ALL"] = "C.UTF-8"  # without it Java cannot see files whose names are not ASCII
     shutil.rmtree(run_folder / SCRATCH, ignore_errors=True)  # what a killed session left
     (run_folder / SCRATCH).mkdir(parents=True)
 
+    from pyspark.errors import PySparkRuntimeError
     from pyspark.sql import SparkSession
 
     builder = SparkSession.builder.appName(name)
@@ -41,8 +44,16 @@ def start_spark(lake: Lake, name: str, run_folder: Path) -> SparkSession:
         builder = builder.master("local[*]")
     for key, value in {**_configuration(jars, run_folder), **_catalog(lake)}.items():
         builder = builder.config(key, value)
-    with _stderr_to(run_folder / SPARK_LOG):
-        return builder.getOrCreate()
+    try:
+        with _stderr_to(run_folder / SPARK_LOG):
+            return builder.getOrCreate()
+    except PySparkRuntimeError as problem:
+        raise Unreachable(
+            "Spark did not start",
+            where=str(run_folder / SPARK_LOG),
+            data="nothing was read; what was committed stays committed",
+            next_step="smelt doctor",
+        ) from problem
 
 
 def _configuration(jars: list[Path], run_folder: Path) -> dict[str, str]:
@@ -51,8 +62,7 @@ def _configuration(jars: list[Path], run_folder: Path) -> dict[str, str]:
         "spark.driver.host": "127.0.0.1",
         "spark.driver.extraClassPath": os.pathsep.join(map(str, jars)),  # JDBC drivers are found on this path only
         "spark.driver.extraJavaOptions": (
-            f"-Dlog4j2.configurationFile={LOG_CONFIGURATION.as_uri()} -Dsmelter.log={run_folder / SPARK_LOG} "
-            "-Djava.net.preferIPv4Stack=true"
+            f"-Dlog4j2.configurationFile={LOG_CONFIGURATION.as_uri()} -Djava.net.preferIPv4Stack=true"
         ),
         "spark.python.daemon.module": "smelter.lake.worker_daemon",
         "spark.ui.enabled": "false",
