@@ -14,7 +14,7 @@ import typer
 from typer import _click as click
 
 from smelter import __version__
-from smelter.cli import bench, check, contract, demo, doctor, ingest, lake, produce, reconcile, settings, status, trace
+from smelter.cli import bench, check, contract, demo, doctor, ingest, lake, produce, reconcile, settings, sql, status, trace
 from smelter.cli.session import Session
 from smelter.errors import SmelterError, Unreachable
 
@@ -30,7 +30,7 @@ app = typer.Typer(
     epilog="Exit codes: 0 done · 1 a check failed or something was refused and nothing changed · 2 usage · "
     "3 something is unreachable, missing or full.",
 )
-for module in (demo, doctor, settings, produce, check, ingest, status, reconcile, trace, contract, lake, bench):
+for module in (demo, doctor, settings, produce, check, ingest, status, reconcile, trace, sql, contract, lake, bench):
     module.register(app)
 
 

@@ -1,0 +1,83 @@
+"""What went wrong with a query? DuckDB's words, kept short, and with what the lake has where they do not help."""
+
+from __future__ import annotations
+
+import difflib
+import re
+
+import duckdb
+
+from smelter.contracts.faults import printable
+from smelter.errors import Refused, SmelterError, Unreachable
+from smelter.explore.catalog import CATALOG_NAME
+from smelter.explore.views import Views
+
+_NO_TABLE = re.compile(r'Table with name "?(.+?)"? does not exist')
+_CARET = re.compile(r"(LINE \d+: .*)\n( *)\^")
+_NAME = re.compile(r'(?:"(?:[^"]|"")*"|[^\s,;()"])+')
+_LISTED = 20
+_AGAIN = "run it again: maintenance may have replaced files while they were read"
+# What a different text of the query would not help.
+_NOT_THE_QUERY = (
+    duckdb.ConnectionException,
+    duckdb.FatalException,
+    duckdb.InternalException,
+    duckdb.IOException,
+    duckdb.OutOfMemoryException,
+)
+
+
+def as_smelter_error(problem: duckdb.Error, views: Views) -> SmelterError:
+    """The error to raise in place of DuckDB's."""
+    text = _printable(str(problem).strip())
+    if isinstance(problem, duckdb.PermissionException):
+        return Refused(
+            "a query may read the lake's tables, and do nothing else",
+            where=text.splitlines()[0],
+            data="nothing was changed",
+            next_step="name a table of the lake, or allow everything with --unsafe (in Python unsafe=True)",
+        )
+    if isinstance(problem, _NOT_THE_QUERY):
+        return Unreachable(text, data="nothing was changed", next_step=_AGAIN)
+    missing = _NO_TABLE.search(text) if isinstance(problem, duckdb.CatalogException) else None
+    if missing is None:
+        return Refused(text)
+    return _no_table(missing[1], text, views)
+
+
+def _no_table(short: str, text: str, views: Views) -> SmelterError:
+    caret = _CARET.search(text)
+    name = _name_at(caret[1], len(caret[2])) if caret else short
+    shown = f"\n{caret[0]}" if caret else ""
+    trouble = views.trouble_with(name)
+    if trouble:
+        return Unreachable(printable(trouble) + shown)
+    tables = sorted(printable(str(table)) for table in views.made)
+    if not tables:
+        return Refused(f"there is no table {name}: the lake has no tables yet{shown}")
+    others = f" and {len(tables) - _LISTED} more" if len(tables) > _LISTED else ""
+    return Refused(
+        f"there is no table {name}{_nearest(name, tables)}{shown}",
+        next_step=f"ask one of {', '.join(tables[:_LISTED])}{others}",
+    )
+
+
+def _name_at(line: str, position: int) -> str:
+    """The name that DuckDB's caret points at, as the catalog spells it."""
+    found = _NAME.match(line, position)
+    name = found[0] if found else ""
+    return name.replace('"', "").removeprefix(f"{CATALOG_NAME}.")
+
+
+def _nearest(name: str, tables: list[str]) -> str:
+    """`; did you mean …?` with the tables that are spelled most alike, with or without their namespace."""
+    known = {table: [table] for table in tables}
+    for table in tables:
+        known.setdefault(table.partition(".")[2], []).append(table)
+    near = difflib.get_close_matches(name.lower(), known, n=1)
+    return f"; did you mean {' or '.join(known[near[0]])}?" if near else ""
+
+
+def _printable(text: str) -> str:
+    """Lines stay lines; what would move the cursor is written out."""
+    return "\n".join(map(printable, text.split("\n")))

@@ -1,0 +1,13 @@
+"""Names and texts as SQL takes them, whatever is in them."""
+
+from __future__ import annotations
+
+
+def quoted_name(name: str) -> str:
+    """A name of a table, schema or column."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def quoted_text(text: str) -> str:
+    """A text between quotes."""
+    return "'" + text.replace("'", "''") + "'"

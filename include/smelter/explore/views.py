@@ -1,0 +1,94 @@
+"""`select * from bronze.events`: one view for each table of the catalog, kept in step with it.
+
+DuckDB binds a view anew at each query, so a view shows the newest snapshot and the newest columns by itself.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+import zlib
+from collections import Counter
+from collections.abc import Iterable
+
+import duckdb
+
+from smelter.explore.catalog import CATALOG_NAME, Catalog, TableName
+from smelter.explore.quoting import quoted_name
+
+VIEWS_CATALOG = "memory"  # DuckDB's own name for what is in no file
+_TWINS = "the catalog has two names for it that differ in small and capital letters only"
+
+
+class Views:
+    """The views of one DuckDB; threads may refresh them at once."""
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection, catalog: Catalog) -> None:
+        self._connection = connection
+        self._catalog = catalog
+        self._lock = threading.Lock()
+        self._made: frozenset[TableName] = frozenset()
+        self._broken: dict[TableName, str] = {}
+
+    @property
+    def made(self) -> frozenset[TableName]:
+        """The tables that can be asked."""
+        return self._made
+
+    def refresh(self) -> None:
+        """Make views of new tables and drop those of tables that are gone; broken ones are tried anew."""
+        with self._lock:
+            before, tables = self._made, self._catalog.tables()
+            twins = _twins(tables)
+            wanted = frozenset(tables) - twins
+            with self._connection.cursor() as cursor:
+                _drop(cursor, before - wanted)
+                failed = _make(cursor, sorted(wanted - before))
+            self._made = wanted - frozenset(failed)
+            self._broken = dict.fromkeys(twins, _TWINS) | failed
+
+    def trouble_with(self, name: str) -> str | None:
+        """Say which table of this name, full or short, cannot be opened, and why; nothing if there is none."""
+        for table in sorted({*self._made, *self._broken}):
+            why = self._why_broken(table) if name in (str(table), table.name) else None
+            if why:
+                return f"the table {table} cannot be opened: {why.splitlines()[0]}"
+        return None
+
+    def _why_broken(self, table: TableName) -> str | None:
+        try:
+            metadata = self._catalog.metadata(table)
+            json.loads(metadata.content if metadata else b"{}")
+        except (OSError, EOFError, zlib.error) as problem:
+            return f"its metadata cannot be read: {problem}"
+        except ValueError as problem:
+            return f"its metadata is no JSON: {problem}"
+        return self._broken.get(table)
+
+
+def _twins(tables: Iterable[TableName]) -> frozenset[TableName]:
+    """Tables that DuckDB cannot tell apart: it would show the rows of one under the name of the other."""
+    seen = Counter(str(table).lower() for table in tables)
+    return frozenset(table for table in tables if seen[str(table).lower()] > 1)
+
+
+def _drop(cursor: duckdb.DuckDBPyConnection, tables: Iterable[TableName]) -> None:
+    for table in tables:
+        cursor.execute(f"drop view if exists {VIEWS_CATALOG}.{_name(table)}")
+
+
+def _make(cursor: duckdb.DuckDBPyConnection, tables: Iterable[TableName]) -> dict[TableName, str]:
+    """One table that cannot be opened must not hide the others: it is returned with DuckDB's words."""
+    failed = {}
+    for table in tables:
+        schema = f"{VIEWS_CATALOG}.{quoted_name(table.namespace)}"
+        try:
+            cursor.execute(f"create schema if not exists {schema}")
+            cursor.execute(f"create view {VIEWS_CATALOG}.{_name(table)} as from {CATALOG_NAME}.{_name(table)}")
+        except duckdb.Error as problem:
+            failed[table] = str(problem)
+    return failed
+
+
+def _name(table: TableName) -> str:
+    return f"{quoted_name(table.namespace)}.{quoted_name(table.name)}"

@@ -1,0 +1,129 @@
+"""Every question sees the tables as they are now."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+import pytest
+from pyiceberg.types import IntegerType, LongType
+from small_lakes import SmallLake, metadata_file
+
+from smelter.errors import Refused
+from smelter.explore import Explorer, TableName, connect
+
+
+@pytest.fixture
+def explorer(lake: SmallLake) -> Iterator[Explorer]:
+    with connect(lake.path) as opened:
+        yield opened
+
+
+def count(explorer: Explorer, table: str = "bronze.events") -> int:
+    return explorer.execute(f"select count(*) from {table}").fetchall()[0][0]
+
+
+def test_a_second_question_sees_the_commit_in_between(lake: SmallLake, explorer: Explorer) -> None:
+    events = lake.with_events([1, 2])
+    assert count(explorer) == 2
+    lake.append(events, [3])
+    assert count(explorer) == 3
+    assert explorer.execute("select id from lake.bronze.events order by id").fetchall() == [(1,), (2,), (3,)]
+
+
+def test_a_table_without_data_has_its_columns_and_no_rows(lake: SmallLake, explorer: Explorer) -> None:
+    events = lake.make("bronze", "events")
+    answer = explorer.execute("select * from bronze.events")
+    assert answer.columns == ["id", "name"]
+    assert answer.types == ["BIGINT", "VARCHAR"]
+    assert answer.fetchall() == []
+    lake.append(events, [1])
+    assert explorer.execute("select * from bronze.events").fetchall() == [(1, "name 1")]
+
+
+def test_columns_that_are_added_widened_renamed_or_dropped_are_seen(lake: SmallLake, explorer: Explorer) -> None:
+    events = lake.with_events([1])
+    assert explorer.execute("from bronze.events").columns == ["id", "name"]
+    with events.update_schema() as change:
+        change.add_column("score", IntegerType())
+    assert explorer.execute("from bronze.events").fetchall() == [(1, "name 1", None)]
+    with events.update_schema() as change:
+        change.update_column("score", LongType())
+        change.rename_column("name", "called")
+    answer = explorer.execute("from bronze.events")
+    assert (answer.columns, answer.types) == (["id", "called", "score"], ["BIGINT", "VARCHAR", "BIGINT"])
+    with events.update_schema(allow_incompatible_changes=True) as change:
+        change.delete_column("called")
+    assert explorer.execute("select * from bronze.events where score is null").fetchall() == [(1, None)]
+
+
+def test_tables_that_come_and_go_are_seen_without_a_refresh(lake: SmallLake, explorer: Explorer) -> None:
+    lake.with_events([1])
+    assert count(explorer) == 1
+    assert explorer.tables == [TableName("bronze", "events")]
+    lake.make("silver", "events")
+    assert count(explorer, "silver.events") == 0
+    assert explorer.execute("show tables").fetchall() == [("bronze", "events"), ("silver", "events")]
+    lake.catalog.drop_table("bronze.events")
+    with pytest.raises(Refused, match=r"there is no table bronze\.events; did you mean silver\.events\?"):
+        count(explorer)
+    lake.with_events([4, 5])
+    assert count(explorer) == 2
+
+
+def test_refresh_tells_which_tables_there_are(lake: SmallLake, explorer: Explorer) -> None:
+    assert explorer.tables == []
+    lake.make("bronze", "events")
+    explorer.refresh()
+    assert explorer.tables == [TableName("bronze", "events")]
+
+
+def test_a_lake_without_a_catalog_is_open_and_stays_as_it_is(lake: SmallLake, explorer: Explorer) -> None:
+    assert explorer.execute("select 1").fetchall() == [(1,)]
+    assert explorer.execute("show tables").fetchall() == []
+    with pytest.raises(Refused, match=r"there is no table bronze\.events: the lake has no tables yet"):
+        count(explorer)
+    assert not lake.path.exists()
+
+
+def test_asking_leaves_nothing_in_the_lake(lake: SmallLake, explorer: Explorer) -> None:
+    lake.with_events([1])
+    before = lake.files()
+    assert count(explorer) == 1
+    assert lake.files() == before
+
+
+def test_one_question_sees_one_snapshot(lake: SmallLake, explorer: Explorer) -> None:
+    events = lake.with_events([1])
+    answer = explorer.execute("select (select count(*) from bronze.events), count(*) from bronze.events")
+    lake.append(events, [2])
+    assert answer.fetchall() == [(1, 1)]
+
+
+def test_commits_by_a_machine_whose_clock_is_ahead_are_seen(lake: SmallLake, explorer: Explorer) -> None:
+    events = lake.with_events([1])
+    lake.append(events, [2])
+    file = metadata_file(events)
+    metadata = json.loads(file.read_text())
+    metadata["last-updated-ms"] += 3_600_000
+    for version in metadata["metadata-log"]:
+        version["timestamp-ms"] += 3_600_000
+    file.write_text(json.dumps(metadata))
+    assert count(explorer) == 2
+
+
+def test_values_are_bound_and_never_part_of_the_text(lake: SmallLake, explorer: Explorer) -> None:
+    lake.with_events([1, 2])
+    assert explorer.execute("select id from bronze.events where name = ?", ["name 2"]).fetchall() == [(2,)]
+    assert explorer.execute("select id from bronze.events where id = $id", {"id": 1}).fetchone() == (1,)
+    hostile = "' or 1=1; drop view bronze.events; --"
+    assert explorer.execute("select id from bronze.events where name = ?", [hostile]).fetchall() == []
+
+
+def test_an_answer_can_be_read_in_parts_as_rows_or_as_arrow(lake: SmallLake, explorer: Explorer) -> None:
+    lake.with_events(list(range(2500)))
+    answer = explorer.execute("select id from bronze.events order by id")
+    assert answer.fetchmany(2) == [(0,), (1,)]
+    assert [number for (number,) in answer] == list(range(2, 2500))
+    assert answer.fetchone() is None
+    assert explorer.execute("from bronze.events").arrow().num_rows == 2500

@@ -1,0 +1,172 @@
+"""`smelt sql`: what it prints, what it refuses, and its exit codes."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from small_lakes import SmallLake, Smelt
+
+from smelter.cli import sql
+
+WIDE = "select " + ", ".join(f"'{'x' * 20}' as column_{number}" for number in range(30))
+
+
+def test_an_answer_is_a_table_with_its_count(lake: SmallLake, smelt: Smelt) -> None:
+    lake.with_events([1, 2])
+    done = smelt("sql", "select id, name, null as nothing from bronze.events order by id")
+    lines = [line.split() for line in done.out.splitlines() if line.strip()]
+    assert lines[0] == ["id", "name", "nothing"]
+    assert lines[2:] == [["1", "name", "1", "NULL"], ["2", "name", "2", "NULL"], ["2", "rows"]]
+    assert (done.code, done.err) == (0, "")
+
+
+def test_rows_that_are_left_out_are_told(smelt: Smelt) -> None:
+    done = smelt("sql", "from range(60)")
+    assert [line.strip() for line in done.out.splitlines()][2:53] == ["─────", *map(str, range(50))]
+    assert "the first 50 rows of more" in done.out
+    assert "the first 1 row of more" in smelt("sql", "from range(2)", "--limit", "1").out
+    assert "\n2 rows\n" in smelt("sql", "from range(2)", "--limit", "2").out
+
+
+def test_a_table_of_a_huge_answer_does_not_wait_for_all_of_it(smelt: Smelt) -> None:
+    assert "the first 50 rows of more" in smelt("sql", "from range(1000000000000)").out
+
+
+def test_long_values_are_cut_and_signs_that_move_the_cursor_are_written_out(smelt: Smelt) -> None:
+    done = smelt("sql", "select repeat('x', 500) as long, 'a' || chr(27) || '[2J' || chr(10) as odd, 1 as \"[red]\"")
+    assert "x" * 79 + "…" in done.out
+    assert "x" * 80 not in done.out
+    assert "\\x1b[2J\\n" in done.out
+    assert "[red]" in done.out
+    assert "--format json gives them whole" in done.out
+
+
+def test_what_is_wider_than_the_terminal_gets_one_line_for_each_value(
+    smelt: Smelt, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sql, "_width", lambda: 80)
+    done = smelt("sql", WIDE)
+    assert max(map(len, done.out.splitlines())) <= 80
+    assert "row 1\n  column_0   xxxxxxxxxxxxxxxxxxxx\n" in done.out
+    assert "\n1 row\n" in done.out
+    assert len(smelt("sql", "select 1 as a").out.splitlines()) < 8
+
+
+def test_json_is_a_list_of_objects(lake: SmallLake, smelt: Smelt) -> None:
+    lake.with_events([1, 2])
+    done = smelt("sql", "select id, name as id, timestamptz '2026-01-01' as at from bronze.events order by 1", "--json")
+    assert json.loads(done.out) == [
+        {"id": 1, "id_1": "name 1", "at": "2026-01-01T00:00:00Z"},
+        {"id": 2, "id_1": "name 2", "at": "2026-01-01T00:00:00Z"},
+    ]
+    assert smelt("sql", "select 1 where false", "--format", "json").out == "[]\n"
+
+
+def test_csv_has_a_header_and_rfc_4180_lines(smelt: Smelt) -> None:
+    done = smelt("sql", "select 1 as a, 'x, \"y\"' as \"b,c\", null as d union all select 2, '', 3", "--format", "csv")
+    assert done.out == 'a,"b,c",d\r\n1,"x, ""y""",\r\n2,"",3\r\n'
+    assert smelt("sql", "select 1 as a where false", "--format", "csv").out == "a\r\n"
+    many = smelt("sql", "from range(5000)", "--format", "csv").out
+    assert len(list(csv.reader(io.StringIO(many, newline="")))) == 5001
+
+
+def test_a_plan_is_printed_as_it_is(lake: SmallLake, smelt: Smelt) -> None:
+    lake.with_events([1])
+    done = smelt("sql", "explain select id from bronze.events")
+    assert "ICEBERG_SCAN" in done.out
+    assert "\\n" not in done.out
+
+
+def test_a_query_may_come_from_standard_input(smelt: Smelt, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.StringIO("select 42\n  as answer"))
+    assert json.loads(smelt("sql", "-", "--json").out) == [{"answer": 42}]
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        ([], 'a query is needed\n  next: smelt sql "show tables"'),
+        ([" -- nothing"], "a query is needed, and this text has none"),
+        (["select 1", "--json", "--limit", "5"], "--limit is for tables; json gives every row"),
+        (["select 1", "--limit", "0"], "Invalid value for '--limit'"),
+        (["select 1", "--format", "xml"], "Invalid value for '--format'"),
+    ],
+)
+def test_a_command_without_meaning_is_wrong_usage(smelt: Smelt, words: list[str], says: str) -> None:
+    done = smelt("sql", *words)
+    assert done.code == 2
+    assert says in done.err
+
+
+def test_a_mistake_in_the_query_keeps_duckdbs_words_and_its_caret(lake: SmallLake, smelt: Smelt) -> None:
+    lake.with_events([1])
+    done = smelt("sql", "select nmae from bronze.events")
+    assert done.code == 1
+    assert 'Referenced column "nmae" not found' in done.err
+    assert "\nLINE 1: select nmae from bronze.events\n               ^" in done.err
+    assert done.out == ""
+
+
+def test_a_table_that_is_not_there_is_told_with_the_nearest_and_with_what_is(lake: SmallLake, smelt: Smelt) -> None:
+    lake.with_events([1])
+    lake.make("silver", "events")
+    done = smelt("sql", "select * from bronze.evnts")
+    assert done.code == 1
+    assert done.err == (
+        "there is no table bronze.evnts; did you mean bronze.events?\n"
+        "LINE 1: select * from bronze.evnts\n"
+        "                      ^\n"
+        "  next: ask one of bronze.events, silver.events\n"
+    )
+    assert "did you mean bronze.events or silver.events?" in smelt("sql", "from events").err
+    assert "there is no table bronze.evnts; did you mean bronze.events?" in smelt("sql", "from lake.bronze.evnts").err
+    assert "did you mean" not in smelt("sql", "from zzz").err
+
+
+def test_what_is_refused_leaves_with_1_and_the_way_to_allow_it(lake: SmallLake, smelt: Smelt, tmp_path: Path) -> None:
+    done = smelt("sql", f"copy (select 1) to '{tmp_path}/out.csv'")
+    assert done.code == 1
+    assert done.err == (
+        "COPY is not allowed: a query may read the lake's tables, and do nothing else\n"
+        "  data: nothing was run\n"
+        "  next: ask the lake's tables with `select`, or allow everything with --unsafe (in Python unsafe=True)\n"
+    )
+    assert not (tmp_path / "out.csv").exists()
+    assert smelt("sql", "--unsafe", f"copy (select 1 as a) to '{tmp_path}/out.csv'").code == 0
+    assert (tmp_path / "out.csv").read_text() == "a\n1\n"
+
+
+def test_a_broken_catalog_leaves_with_3(lake: SmallLake, smelt: Smelt) -> None:
+    lake.path.mkdir()
+    lake.catalog_file.write_bytes(b"not a database at all, but a text" * 100)
+    done = smelt("sql", "select 1")
+    assert done.code == 3
+    assert done.err.startswith("the lake's catalog cannot be read: file is not a database\n  where: ")
+
+
+def test_a_folder_that_is_no_lake_is_refused(smelt: Smelt, lake: SmallLake) -> None:
+    lake.path.mkdir()
+    (lake.path / "thesis.doc").touch()
+    done = smelt("sql", "select 1")
+    assert (done.code, "is not a lake: it holds thesis.doc" in done.err) == (1, True)
+    (lake.path / "thesis.doc").unlink()
+    (lake.path / "layout").write_text("99\n")
+    done = smelt("sql", "select 1")
+    assert (done.code, "has layout 99" in done.err) == (1, True)
+
+
+def test_help_says_what_can_be_asked_and_imports_no_duckdb() -> None:
+    probe = (
+        "import sys; from smelter.cli import main, sql; sql.register(main.app); main.run(['sql', '--help']);"
+        "assert not {'duckdb', 'pyiceberg', 'pyarrow', 'pandas'} & set(sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    for word in ("QUERY", "--format", "--limit", "--unsafe", "lists them"):
+        assert word in done.stdout
