@@ -14,7 +14,21 @@ import typer
 from typer import _click as click
 
 from smelter import __version__
-from smelter.cli import bench, check, contract, demo, doctor, ingest, lake, produce, reconcile, settings, sql, status, trace
+from smelter.cli import (
+    bench,
+    check,
+    contract,
+    demo,
+    doctor,
+    ingest,
+    lake,
+    produce,
+    reconcile,
+    settings,
+    sql,
+    status,
+    trace,
+)
 from smelter.cli.session import Session
 from smelter.errors import SmelterError, Unreachable
 
