@@ -23,7 +23,7 @@ class Books:
         self.sequences: set[int] = set()
         self._settled = 0
         self.tables: dict[str, str] = {}
-        self._last_ingested_at = _LONG_AGO
+        self.last_ingested_at = _LONG_AGO
         for done in records.done():
             self.enter(done)
         self.waiting = records.prepared()
@@ -42,7 +42,7 @@ class Books:
             self.tokens.update(batch.settles)
             self._settled = batch.sequence
         self.tables.update(batch.tables)
-        self._last_ingested_at = max(self._last_ingested_at, batch.ingested_at)
+        self.last_ingested_at = max(self.last_ingested_at, batch.ingested_at)
 
     def not_committed(self, units: Iterable[Unit]) -> list[Unit]:
         """The units that are in no batch yet, each as it was first planned."""
@@ -89,7 +89,7 @@ class Books:
 
     def next_ingested_at(self, now: datetime, newest: datetime | None) -> datetime:
         """Strictly later than any before, also if the clock was set back."""
-        floor = max(self._last_ingested_at, newest or _LONG_AGO)
+        floor = max(self.last_ingested_at, newest or _LONG_AGO)
         return max(now, floor + _TICK)
 
 

@@ -25,10 +25,16 @@ from smelter.contracts import Contract
 from smelter.errors import Refused
 from smelter.lake.batches import Intent, Receipt, Unit, token_of
 from smelter.lake.home import BRONZE, DEAD_LETTERS, Lake
-from smelter.lake.identities import counts_by_source, newest_moment, positions_of, sources_with_file_letters
+from smelter.lake.identities import (
+    arrivals_of,
+    counts_by_source,
+    newest_moment,
+    positions_of,
+    sources_with_file_letters,
+)
 from smelter.lake.landing import is_in_finished_place
 from smelter.lake.session import start_spark
-from smelter.lake.sources import source_of, unit_of
+from smelter.lake.sources import arrival_of, source_of, unit_of
 from smelter.records import Limits
 from smelter.records.survey import files_under
 
@@ -136,9 +142,10 @@ def _sources_in(bronze: Bronze) -> dict[str, int]:
 def _recover(bronze: Bronze, landed: Sequence[Unit]) -> tuple[Report | None, int]:
     """One batch of files, and how many of their records were there already.
 
-    A file with a letter about itself is accounted for by that letter; what it holds now is for `--reread`.
+    A file with a letter about itself, or one that was written again since, is left as the tables have it: what it holds
+    now is for `--reread`, and `status` names it.
     """
-    closed = sources_with_file_letters(bronze.table(DEAD_LETTERS), [unit.source for unit in landed])
+    closed = _closed(bronze, landed)
     units = [unit for unit in landed if unit.source not in closed]
     sources = [unit.source for unit in units]
     held = {name: positions_of(bronze.table(name), sources) for name in (BRONZE, DEAD_LETTERS)}
@@ -149,6 +156,20 @@ def _recover(bronze: Bronze, landed: Sequence[Unit]) -> tuple[Report | None, int
     }
     report = bronze.take_in(units, RECOVER, bronze.books.next_sequence(), present)
     return report, sum(len(one.bronze) + len(one.letters) for one in present.values())
+
+
+def _closed(bronze: Bronze, units: Sequence[Unit]) -> set[str]:
+    """Sources whose file is not what the tables have of them."""
+    sources = [unit.source for unit in units]
+    closed = sources_with_file_letters(bronze.table(DEAD_LETTERS), sources)
+    for name in (BRONZE, DEAD_LETTERS):
+        arrivals = arrivals_of(bronze.table(name), sources)
+        closed |= {
+            unit.source
+            for unit in units
+            if unit.source in arrivals and arrivals[unit.source] != arrival_of(unit.modified_ns)
+        }
+    return closed
 
 
 def _settle(bronze: Bronze) -> int:

@@ -178,7 +178,9 @@ class _Stream:
             self._pulse.be(State.STOPPING if self._stopper.asked else State.WAITING)
         except BaseException as problem:
             self._failure = problem
-            raise
+            if isinstance(problem, Exception):
+                raise
+            raise _Stop from problem  # the bridge to the JVM answers for exceptions only, and would wait for ever
 
     def _is_ours(self, path: Path) -> bool:
         return is_in_finished_place(path, self._landing)

@@ -9,6 +9,7 @@ from smelter.errors import Refused
 from smelter.lake.batches import Intent
 from smelter.lake.commits import TOKEN, ancestors, told
 from smelter.lake.home import BRONZE, DEAD_LETTERS
+from smelter.lake.identities import newest_bound
 
 
 def refuse_strangers(bronze: Bronze) -> None:
@@ -36,7 +37,7 @@ def drop_strangers(bronze: Bronze) -> list[Intent]:
         if all(_uuid(bronze, name) == intent.tables[name] for name in (BRONZE, DEAD_LETTERS)):
             kept.append(intent)
         else:
-            bronze.records.forget_intent(intent.token)
+            bronze.records.forget_intent(intent)
     return kept
 
 
@@ -49,6 +50,9 @@ def _problems(bronze: Bronze) -> Iterator[str]:
             yield f"{name}.{bronze.dataset} is not the table that the records of batches tell of"
         if not bronze.books.tokens and bronze.table(name).current_snapshot() is not None:
             yield f"{name}.{bronze.dataset} has rows, and the records of all batches are lost"
+        newest = newest_bound(bronze.table(name))
+        if newest is not None and newest > bronze.books.last_ingested_at:
+            yield f"{name}.{bronze.dataset} has rows of a later batch than any that there is a record of: it is lost"
     for token in newest_tokens(bronze):
         if token not in bronze.books.tokens:
             yield f"the record of batch {token} is lost"

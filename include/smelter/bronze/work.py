@@ -9,7 +9,7 @@ import errno
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import lru_cache
 from typing import BinaryIO
 
@@ -22,13 +22,12 @@ from smelter.bronze.stage import Stage
 from smelter.contracts import parse_contract
 from smelter.lake.batches import GONE, Receipt, Unit
 from smelter.lake.data_files import DataFileWriter, TableShape
-from smelter.lake.sources import path_of
+from smelter.lake.sources import arrival_of, path_of
 from smelter.lake.written import WrittenFile
 from smelter.records import DeadLetter, Judge, Limits, Problem, Reason, Source, letters_to_arrow
 
 Positions = npt.NDArray[np.int64]
 _NONE_THERE: Positions = np.empty(0, np.int64)
-_NANOS = 1_000_000_000
 _NOT_TO_THE_END = frozenset({Reason.FILE_UNREADABLE, Reason.FILE_TOO_LARGE})
 _ABOUT_THE_FILE = _NOT_TO_THE_END | {Reason.FILE_CHANGED, Reason.TRUNCATED_BATCH}
 
@@ -118,7 +117,7 @@ class _Desk:
         def refuse() -> BinaryIO:
             raise problem
 
-        source = Source(unit.source, max(unit.length, 0), _moment(unit.modified_ns), refuse)
+        source = Source(unit.source, max(unit.length, 0), arrival_of(unit.modified_ns), refuse)
         rows, letters = Stage(self._work.bronze), Stage(self._work.letters)
         receipt, _ = self._staged(unit, source, rows, letters)
         letters.release(self.letters)
@@ -128,7 +127,7 @@ class _Desk:
         """Judge the open file; nothing if it turns out to have changed on the way, and then nothing of it is kept."""
         rows, letters = Stage(self._work.bronze), Stage(self._work.letters)
         source = Source(
-            unit.source, unit.length, _moment(unit.modified_ns), lambda: os.fdopen(os.dup(handle), "rb", buffering=0)
+            unit.source, unit.length, arrival_of(unit.modified_ns), lambda: os.fdopen(os.dup(handle), "rb", buffering=0)
         )
         try:
             receipt, was_read_to_its_end = self._staged(unit, source, rows, letters)
@@ -166,8 +165,8 @@ class _Desk:
     def _changed(self, unit: Unit, handle: int) -> Receipt:
         """The one letter of a file that is not what it was when it was planned."""
         now = os.fstat(handle)
-        found = f"{now.st_size} bytes, modified {_moment(now.st_mtime_ns).isoformat()}"
-        planned = f"{unit.length} bytes, modified {_moment(unit.modified_ns).isoformat()}"
+        found = f"{now.st_size} bytes, modified {arrival_of(now.st_mtime_ns).isoformat()}"
+        planned = f"{unit.length} bytes, modified {arrival_of(unit.modified_ns).isoformat()}"
         message = f"the file changed after it was listed: it had {planned}"
         letter = DeadLetter(unit.source, 0, Reason.FILE_CHANGED, (_changed_problem(found, message),), "")
         present = self._work.present.get(unit.source, Present())
@@ -177,7 +176,7 @@ class _Desk:
 
     def _letter_rows(self, letters: Sequence[DeadLetter], unit: Unit) -> pa.RecordBatch:
         rows = letters_to_arrow(self._dataset, letters)
-        arrived = pa.scalar(_moment(unit.modified_ns), pa.timestamp("us", "UTC"))
+        arrived = pa.scalar(arrival_of(unit.modified_ns), pa.timestamp("us", "UTC"))
         return self._stamped(rows.append_column("_arrived_at", pa.repeat(arrived, rows.num_rows)))
 
     def _stamped(self, rows: pa.RecordBatch) -> pa.RecordBatch:
@@ -221,8 +220,3 @@ def _letters_without(letters: tuple[DeadLetter, ...], taken: Positions) -> tuple
 
 def _changed_problem(found: str, message: str) -> Problem:
     return Problem(Reason.FILE_CHANGED, "unchanged", "", found, message)
-
-
-def _moment(nanos: int) -> datetime:
-    moment = datetime.fromtimestamp(nanos // _NANOS, UTC)
-    return moment.replace(microsecond=nanos // 1000 % 1_000_000)

@@ -80,7 +80,11 @@ def _recover(session: Session, dataset: str) -> None:
         limits_of(session.settings),
         files_at_once=session.settings.max_files_per_batch,
     )
-    gone = f"; {counted(found.gone, 'source')} without a file, by what the tables hold" if found.gone else ""
+    gone = (
+        f"; {counted(found.gone, 'source')} without a file, or written again since, by what the tables hold"
+        if found.gone
+        else ""
+    )
     print(
         f"{dataset}: {counted(found.files, 'file')} read again, {counted(found.records, 'record')}, "
         f"{found.written:,} of them were missing and are written now{gone}"

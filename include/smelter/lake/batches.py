@@ -17,7 +17,7 @@ from typing import TypeVar
 
 import msgspec
 
-from smelter.errors import Unreachable
+from smelter.errors import Refused, Unreachable
 from smelter.lake.written import WrittenFile
 
 PLANNED, PREPARED, DONE = "planned", "prepared", "done"
@@ -100,12 +100,20 @@ class BatchRecords:
 
     def plan(self, plan: Plan) -> None:
         """Write down what is about to be read; planned a second time it is the same."""
-        self._put(plan.token, PLANNED, plan)
+        self._put(self._planned(plan.token), plan)
 
     def prepare(self, intent: Intent) -> Intent:
-        """Write down what is about to be committed; if another process was quicker, its intent counts."""
-        kept = self._put(intent.token, PREPARED, intent)
-        self._remove(intent.token, PLANNED)
+        """Write down what is about to be committed, under its number: whoever comes second to a number is refused.
+
+        A driver that slept while another worked would otherwise commit units that are in the other's batches.
+        """
+        kept = self._put(self._numbered(intent.sequence, PREPARED), intent)
+        done = self._numbered(intent.sequence, DONE)  # whoever finished it has removed what it had prepared
+        if kept.token != intent.token or done.exists():
+            if kept is intent:
+                self._numbered(intent.sequence, PREPARED).unlink(missing_ok=True)
+            raise _overtaken(intent, self.folder)
+        self._planned(intent.token).unlink(missing_ok=True)
         return kept
 
     def finish(self, intent: Intent, snapshots: dict[str, int]) -> Done:
@@ -121,27 +129,28 @@ class BatchRecords:
             snapshots,
             intent.settles,
         )
-        kept = self._put(intent.token, DONE, done)
-        self._remove(intent.token, PREPARED)
-        self._remove(intent.token, PLANNED)
+        kept = self._put(self._numbered(intent.sequence, DONE), done)
+        self._numbered(intent.sequence, PREPARED).unlink(missing_ok=True)
+        self._planned(intent.token).unlink(missing_ok=True)
         return kept
 
     def forget_plan(self, token: str) -> None:
         """Remove a plan whose units are all in other batches."""
-        self._remove(token, PLANNED)
+        self._planned(token).unlink(missing_ok=True)
 
-    def forget_intent(self, token: str) -> None:
+    def forget_intent(self, intent: Intent) -> None:
         """Remove the intent of a batch whose tables are no more."""
-        self._remove(token, PREPARED)
+        self._numbered(intent.sequence, PREPARED).unlink(missing_ok=True)
 
     def planned(self) -> list[Plan]:
         """Batches that were never prepared."""
-        return [plan for plan in self._read_all(PLANNED, Plan) if not self._has(plan.token, PREPARED, DONE)]
+        further = self._tokens_beyond_planning()
+        return [plan for plan in self._read_all(PLANNED, Plan) if plan.token not in further]
 
     def prepared(self) -> list[Intent]:
         """Batches that wait for their commits, in their order."""
-        waiting = [intent for intent in self._read_all(PREPARED, Intent) if not self._has(intent.token, DONE)]
-        return sorted(waiting, key=lambda intent: intent.sequence)
+        waiting = self._read_all(PREPARED, Intent)
+        return [intent for intent in waiting if not self._numbered(intent.sequence, DONE).exists()]
 
     def done(self) -> list[Done]:
         """Finished batches, in their order."""
@@ -151,25 +160,25 @@ class BatchRecords:
         """What a killed process left: half-written records, and states that were overtaken."""
         for leftover in self.folder.glob(".*.writing"):
             leftover.unlink(missing_ok=True)
-        for state, later in ((PLANNED, (PREPARED, DONE)), (PREPARED, (DONE,))):
-            for path in self.folder.glob(f"*.{state}.json"):
-                name = path.name.removesuffix(f".{state}.json")
-                if any((self.folder / f"{name}.{one}.json").exists() for one in later):
-                    path.unlink(missing_ok=True)
+        for path in self.folder.glob(f"*.{PREPARED}.json"):
+            if path.with_name(path.name.replace(PREPARED, DONE)).exists():
+                path.unlink(missing_ok=True)
+        further = self._tokens_beyond_planning() if any(self.folder.glob(f"*.{PLANNED}.json")) else set()
+        for plan in [plan for plan in self._read_all(PLANNED, Plan) if plan.token in further]:
+            self.forget_plan(plan.token)
 
-    def _path(self, token: str, state: str) -> Path:
-        return self.folder / f"{token.partition(':')[2].replace(':', '-')}.{state}.json"
+    def _tokens_beyond_planning(self) -> set[str]:
+        return {intent.token for intent in self.prepared()} | {done.token for done in self.done()}
 
-    def _has(self, token: str, *states: str) -> bool:
-        return any(self._path(token, state).exists() for state in states)
+    def _planned(self, token: str) -> Path:
+        return self.folder / f"{token.partition(':')[2].replace(':', '-')}.{PLANNED}.json"
 
-    def _remove(self, token: str, state: str) -> None:
-        self._path(token, state).unlink(missing_ok=True)
+    def _numbered(self, sequence: int, state: str) -> Path:
+        return self.folder / f"{sequence:09}.{state}.json"
 
-    def _put(self, token: str, state: str, record: Record) -> Record:
+    def _put(self, path: Path, record: Record) -> Record:
         """Whole or not at all, and only if it is absent: written aside, made durable, then linked under its name."""
         self.folder.mkdir(parents=True, exist_ok=True)
-        path = self._path(token, state)
         aside = self.folder / f".{uuid.uuid4().hex}.writing"
         try:
             with aside.open("wb") as file:
@@ -200,6 +209,15 @@ class BatchRecords:
                 data="nothing was changed; the tables hold what was committed",
                 next_step=f"move the file away, then: smelt ingest {self.folder.name} --recover",
             ) from problem
+
+
+def _overtaken(intent: Intent, folder: Path) -> Refused:
+    return Refused(
+        f"another driver has batch {intent.sequence} already",
+        where=str(folder),
+        data="nothing of this batch was committed by this driver",
+        next_step=f"smelt ingest {folder.name} --drain goes on from what the other one did",
+    )
 
 
 def _sync_folder(folder: Path) -> None:

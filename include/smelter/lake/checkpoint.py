@@ -75,6 +75,37 @@ class Checkpoint:
         for number in self._numbers("commits"):
             if number not in offsets and number > max(offsets, default=-1):
                 self._move_aside("commits", number, say, "its offsets are lost")
+        self._remove_stray_checksums()
+        if not self._is_complete():
+            self._begin_anew(say)
+
+    def _remove_stray_checksums(self) -> None:
+        """A checksum without its entry makes Spark believe that another query writes the same entry."""
+        for log in _LOGS:
+            for checksum in (self.folder / log).glob(".*.crc"):
+                if not checksum.with_name(checksum.name[1:].removesuffix(".crc")).exists():
+                    checksum.unlink()
+
+    def _is_complete(self) -> bool:
+        """Is there everything that Spark asks for at its start: the last two offsets, and all lists of files?"""
+        offsets = self._numbers("offsets")
+        last = max(offsets, default=None)
+        if last is not None and last > 0 and last - 1 not in offsets:
+            return False
+        lists = self._numbers("sources/0")
+        folder = self.folder / "sources" / "0"
+        base = max((int(path.stem) for path in folder.glob("*.compact") if path.stem.isdigit()), default=-1)
+        end = max([base, *lists, -1 if last is None else self._log_offset(last) or 0])
+        return lists.issuperset(range(base + 1, end + 1))
+
+    def _begin_anew(self, say: Callable[[str], None]) -> None:
+        """Spark lists every file again, and the records of batches know which of them are in the tables."""
+        aside = self.folder / ASIDE / f"checkpoint-{self.id}"
+        aside.mkdir(parents=True)
+        for entry in self.folder.iterdir():
+            if entry.name != ASIDE:
+                shutil.move(entry, aside / entry.name)
+        say("the whole checkpoint was moved aside, and the stream begins a new one: entries that Spark needs are lost")
 
     def _move_aside(self, log: str, number: int, say: Callable[[str], None], why: str) -> None:
         aside = self.folder / ASIDE / log

@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute
+from pyiceberg.conversions import from_bytes
 from pyiceberg.expressions import AlwaysTrue, And, EqualTo, In
 from pyiceberg.io.pyarrow import ArrowScan
 from pyiceberg.table import FileScanTask, Table
+from pyiceberg.types import TimestamptzType
 
 from smelter.errors import Unreachable
 
@@ -41,6 +43,17 @@ def sources_with_file_letters(letters: Table, sources: Iterable[str]) -> set[str
         return set(letters.scan(row_filter=condition, selected_fields=("_source",)).to_arrow()["_source"].to_pylist())
 
 
+def arrivals_of(table: Table, sources: Iterable[str]) -> dict[str, datetime]:
+    """When each of these sources had arrived, as its rows tell."""
+    scan = table.scan(row_filter=In(term="_source", literals=set(sources)), selected_fields=("_source", "_arrived_at"))
+    found: dict[str, datetime] = {}
+    with files_needed(table):
+        for batch in scan.to_arrow_batch_reader():
+            for row in pa.Table.from_batches([batch]).group_by(["_source", "_arrived_at"]).aggregate([]).to_pylist():
+                found[row["_source"]] = row["_arrived_at"]
+    return found
+
+
 def counts_by_source(table: Table) -> dict[str, int]:
     """How many records the table holds of every source."""
     counts: dict[str, int] = defaultdict(int)
@@ -59,6 +72,14 @@ def newest_moment(table: Table) -> datetime | None:
             highest = max((moment.as_py() for moment in batch.column("_ingested_at").unique()), default=None)
             newest = highest if newest is None or (highest is not None and highest > newest) else newest
     return None if newest is None else newest.astimezone(UTC)
+
+
+def newest_bound(table: Table) -> datetime | None:
+    """The newest `_ingested_at` as the statistics of the data files tell it; opens none of them."""
+    column = table.schema().find_field("_ingested_at").field_id
+    bounds = (task.file.upper_bounds.get(column) for task in table.scan().plan_files())
+    micros = max((int(from_bytes(TimestamptzType(), bound)) for bound in bounds if bound), default=None)
+    return None if micros is None else datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=micros)
 
 
 class files_needed:  # noqa: N801  # reads as a sentence: with files_needed(table)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+from datetime import UTC, datetime
 from pathlib import Path
 from urllib.parse import unquote_to_bytes
 
 from smelter.lake.batches import GONE, Unit
 
 _SCHEME = "file://"
+_NANOS = 1_000_000_000
 
 
 def source_of(path: Path, reading: int = 1) -> str:
@@ -21,6 +23,12 @@ def path_of(source: str) -> Path:
     """The file that a name stands for, whatever bytes are in it."""
     location = source.partition("#")[0].removeprefix(_SCHEME)
     return Path(os.fsdecode(unquote_to_bytes(location)))
+
+
+def arrival_of(modified_ns: int) -> datetime:
+    """When a file arrived: when it was last modified, as exactly as a table can say it."""
+    moment = datetime.fromtimestamp(modified_ns // _NANOS, UTC)
+    return moment.replace(microsecond=modified_ns // 1000 % 1_000_000)
 
 
 def unit_of(path: Path, reading: int = 1, *, listed_ns: int = 0) -> Unit:

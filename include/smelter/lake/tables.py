@@ -11,9 +11,11 @@ from pyiceberg.table import Table
 
 from smelter.contracts import Contract, parse_contract
 from smelter.errors import Unreachable
+from smelter.lake import layout
 from smelter.lake.catalog import catalog_errors
 from smelter.lake.home import BRONZE, DEAD_LETTERS, RESOLUTIONS, Lake
 from smelter.lake.schema import bronze_schema, letters_schema, partition_spec, resolutions_schema
+from smelter.lake.turns import one_at_a_time
 
 ACTIVE = "smelter.contract"
 BY_INGESTION_DAY = ("days(_ingested_at)",)
@@ -35,6 +37,13 @@ def ensure_tables(lake: Lake, contract: Contract) -> Contract:
 
     Safe to repeat and to run twice at once: each table is made once, and bronze, which holds the contract, last.
     """
+    with one_at_a_time(lake.root / layout.RUN / "tables.lock", lambda: None):
+        _make_tables(lake, contract)
+    return active_contract(load_table(lake, BRONZE, contract.dataset))
+
+
+def _make_tables(lake: Lake, contract: Contract) -> None:
+    """The catalog and its namespaces have no way of their own to be made twice at once."""
     _ensure_table(lake, DEAD_LETTERS, RESOLUTIONS, resolutions_schema(), (), {})
     _ensure_table(lake, DEAD_LETTERS, contract.dataset, letters_schema(), BY_INGESTION_DAY, {})
     properties = {
@@ -43,7 +52,6 @@ def ensure_tables(lake: Lake, contract: Contract) -> Contract:
         **({"comment": contract.about} if contract.about else {}),
     }
     _ensure_table(lake, BRONZE, contract.dataset, bronze_schema(contract), contract.bronze.partition_by, properties)
-    return active_contract(load_table(lake, BRONZE, contract.dataset))
 
 
 def find_table(lake: Lake, namespace: str, name: str) -> Table | None:

@@ -17,7 +17,7 @@ _GUESSES = 4
 _MOST_ELEMENTS = 1000
 _GUESSED_END = re.compile(rb"\}(?=[ \t\r\n]*+[,\]{\[])")
 _COMMA_AND_OBJECT = re.compile(rb"[ \t\r\n]*+,[ \t\r\n]*+(?=\{)")
-_NEXT_OBJECT = re.compile(rb"[,\n][ \t\r\n]*+(?=\{)")
+_NEXT_PLACE = re.compile(rb"[,\n][ \t\r\n]*+(?P<object>(?=\{))?")  # takes white space that leads nowhere too, once
 _LEVEL = re.compile(rb'"(?:[^"\\\n]|\\[^\n])*+"|[\[\]{},"]')
 _LEVEL_BYTE = re.compile(rb'[\[\]{},"]')
 _IN_STRING_BYTE = re.compile(rb'["\\\n]')
@@ -118,7 +118,9 @@ def _next_object(text: Text, begin: int) -> int | None:
     """The place before the next whole object, or the end of the text; None if either is beyond the limit."""
     while True:
         undecided = False
-        for match in _NEXT_OBJECT.finditer(text.data, begin):
+        for match in _NEXT_PLACE.finditer(text.data, begin):
+            if match["object"] is None:
+                continue
             if match.start() - text.at > text.max_bytes:
                 return None
             scan = scan_value(

@@ -67,5 +67,5 @@ def read_heartbeat(folder: Path) -> Heartbeat | None:
         known = {name.name for name in fields(Heartbeat)}
         kept = {name: value for name, value in said.items() if name in known}
         return Heartbeat(**{**kept, "state": State(said["state"])})
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None

@@ -1,0 +1,1 @@
+"""Is every record accounted for? Files are counted a second time, by code that the judge does not use."""
