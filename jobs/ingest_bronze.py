@@ -1,6 +1,6 @@
 """The stream of one dataset as a process of its own. Also runs under spark-submit:
 
-    spark-submit --driver-class-path '.jars/*' jobs/ingest_bronze.py events --drain
+spark-submit --driver-class-path '.jars/*' jobs/ingest_bronze.py events --drain
 """
 
 import sys

@@ -150,7 +150,8 @@ def _checked(given: Mapping[str, tuple[Any, str]]) -> LoadedSettings:
         raise WrongUsage(
             f"`{name}` cannot be {first['input']!r}: {first['msg'].lower()}", where=given[name][1]
         ) from problem
-    absolute = {n: getattr(values, n).expanduser().absolute() for n in ("lake", "contracts", "jars")}
+    absolute = {n: getattr(values, n).expanduser().absolute() for n in ("contracts", "jars")}
+    absolute["lake"] = values.lake.expanduser().resolve()  # records are named by their files: a lake has one name
     values = values.model_copy(update=absolute)
     origins = tuple(
         Origin(

@@ -58,8 +58,8 @@ def test_only_a_file_that_is_still_what_was_read_is_put_away(lake: Lake, after_c
     (report,) = stream.drain_here()
     stream.replace("changed.json")
     archive = lake.archive("orders") if after_commit == "archive" else None
-    assert put_away(report.receipts, stream.landing, archive) == (2, [])
-    assert put_away(report.receipts, stream.landing, archive) == (0, [])
+    assert put_away(report.receipts, stream.landing, archive, just_read=True) == (2, [])
+    assert put_away(report.receipts, stream.landing, archive, just_read=True) == (0, [])
     left = {str(path.relative_to(stream.landing)) for path in stream.landing.rglob("*.json")}
     assert left == {"changed.json", "cut off.json"}
     if archive is not None:
@@ -77,7 +77,7 @@ def test_a_later_reading_is_archived_beside_the_first(lake: Lake) -> None:
         path = stream.add("a.json", reading=reading)
         source = path.as_uri() + ("#2" if reading == 2 else "")
         unit = Unit(source, path.stat().st_size, path.stat().st_mtime_ns)
-        assert put_away([Receipt(unit, "", 4, 3, 1)], stream.landing, archive) == (1, [])
+        assert put_away([Receipt(unit, "", 4, 3, 1)], stream.landing, archive, just_read=True) == (1, [])
     assert sorted(path.name for path in archive.iterdir()) == ["a.json", "a.json#2"]
 
 

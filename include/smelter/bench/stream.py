@@ -66,7 +66,7 @@ def bench_stream(lake: Lake, contract: Contract, counts: tuple[int, ...], say: S
     driver = threading.Thread(target=_drive, args=(lake, contract, pace, hooks, failure))
     driver.start()
     try:
-        landing, rows, made = lake.root / contract.source.files, [], 0
+        landing, rows, made = lake.landing(contract), [], 0
         for count in counts:
             made = _fill(landing, contract, made, count, reports, failure)
             say(f"{count:,} files seen")

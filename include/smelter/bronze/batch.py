@@ -21,7 +21,7 @@ from smelter.bronze.work import Outcome, Present, Work
 from smelter.contracts import Contract
 from smelter.errors import Refused, Unreachable
 from smelter.lake.batches import BatchRecords, Done, Intent, Plan, Receipt, Unit, token_of
-from smelter.lake.commits import INGESTED_AT, SEQUENCE, Commit, ancestors, commit_once, told
+from smelter.lake.commits import INGESTED_AT, SEQUENCE, Commit, ancestors, commit_once, is_committed, told
 from smelter.lake.data_files import TableShape
 from smelter.lake.home import BRONZE, DEAD_LETTERS, Lake
 from smelter.lake.tables import ACTIVE, active_contract, ensure_tables, load_table
@@ -74,9 +74,29 @@ class Bronze:
 
     def finish_prepared(self) -> list[Report]:
         """Finish the batches that were prepared and perhaps committed, from what their intents hold."""
-        reports = [self.finish(intent, time.monotonic(), -1, may_be_there=True) for intent in self.books.waiting]
+        able = [intent for intent in self.books.waiting if self._can_be_finished(intent)]
         self.books.waiting = []
-        return reports
+        return [self.finish(intent, time.monotonic(), -1, may_be_there=True) for intent in able]
+
+    def _can_be_finished(self, intent: Intent) -> bool:
+        """Are its data files there? If somebody removed them and nothing is committed, its sources are read again."""
+        lost = self.lost_files(intent)
+        if not any(lost.values()):
+            return True
+        if len(lost) < sum(map(bool, (intent.letters, intent.bronze))):
+            raise _half_lost(intent, self.dataset, next(path for paths in lost.values() for path in paths))
+        self.records.forget_intent(intent)
+        self.books.leave(intent)
+        return False
+
+    def lost_files(self, intent: Intent) -> dict[str, list[str]]:
+        """For each table that does not have the batch yet: its data files that somebody removed."""
+        lost = {}
+        for namespace, files in ((DEAD_LETTERS, intent.letters), (BRONZE, intent.bronze)):
+            table = self.table(namespace)
+            if files and not is_committed(table, Commit(intent.token, intent.ingested_at, files, {}), ask_rows=True):
+                lost[namespace] = [file.path for file in files if not table.io.new_input(file.path).exists()]
+        return lost
 
     def take_in(
         self, units: Iterable[Unit], origin: str, number: int, present: Mapping[str, Present] | None = None
@@ -194,6 +214,15 @@ def _raise_trouble(outcomes: Sequence[Outcome]) -> None:
                 data="the batch is in no table; its files are still in the landing folder and will be read again",
                 next_step="free some room and run it again" if is_full else "mend it and run it again",
             )
+
+
+def _half_lost(intent: Intent, dataset: str, path: str) -> Refused:
+    return Refused(
+        f"batch {intent.token} is in one table, and its data files for the other are gone",
+        where=path,
+        data="nothing was changed",
+        next_step=f"smelt ingest {dataset} --recover reads its sources again and writes only what is missing",
+    )
 
 
 def _another_table(namespace: str, dataset: str) -> Refused:

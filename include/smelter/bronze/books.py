@@ -18,10 +18,12 @@ class Books:
 
     def __init__(self, records: BatchRecords) -> None:
         self.records = records
+        self._planned: dict[str, Unit] = {}
         self.committed: dict[str, Unit] = {}
         self.tokens: set[str] = set()
         self.sequences: set[int] = set()
         self._settled = 0
+        self.is_recovering = False  # a recovery was begun and has not come to its end
         self.tables: dict[str, str] = {}
         self.last_ingested_at = _LONG_AGO
         for done in records.done():
@@ -36,13 +38,22 @@ class Books:
         """A batch that is, or certainly will be, in the tables."""
         for receipt in batch.receipts:
             self.committed[receipt.unit.source] = receipt.unit
+            self._planned.pop(receipt.unit.source, None)
         self.tokens.add(batch.token)
         self.sequences.add(batch.sequence)
         if batch.settles:
             self.tokens.update(batch.settles)
             self._settled = batch.sequence
+        self.is_recovering = not batch.settles if _origin(batch.token) == RECOVER else self.is_recovering
         self.tables.update(batch.tables)
         self.last_ingested_at = max(self.last_ingested_at, batch.ingested_at)
+
+    def leave(self, intent: Intent) -> None:
+        """A prepared batch that cannot be finished and is in no table: its units are free again."""
+        for receipt in intent.receipts:
+            self.committed.pop(receipt.unit.source, None)
+        self.tokens.discard(intent.token)
+        self.sequences.discard(intent.sequence)
 
     def not_committed(self, units: Iterable[Unit]) -> list[Unit]:
         """The units that are in no batch yet, each as it was first planned."""
@@ -70,9 +81,9 @@ class Books:
     def forget_asked(self) -> None:
         """Plans that a person asked for and that were killed: nothing of them is in a table, the person asks again."""
         for plan in self.plans:
-            if plan.token.split(":")[1] in ASKED:
+            if _origin(plan.token) in ASKED:
                 self.records.forget_plan(plan.token)
-        self.plans = [plan for plan in self.plans if plan.token.split(":")[1] not in ASKED]
+        self.plans = [plan for plan in self.plans if _origin(plan.token) not in ASKED]
         self._planned = _units_of(self.plans)
 
     def only_planned(self) -> list[Unit]:
@@ -91,6 +102,10 @@ class Books:
         """Strictly later than any before, also if the clock was set back."""
         floor = max(self.last_ingested_at, newest or _LONG_AGO)
         return max(now, floor + _TICK)
+
+
+def _origin(token: str) -> str:
+    return token.split(":")[1]
 
 
 def _units_of(plans: Iterable[Plan]) -> dict[str, Unit]:

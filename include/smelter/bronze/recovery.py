@@ -28,9 +28,9 @@ from smelter.lake.home import BRONZE, DEAD_LETTERS, Lake
 from smelter.lake.identities import (
     arrivals_of,
     counts_by_source,
+    letters_about_files,
     newest_moment,
     positions_of,
-    sources_with_file_letters,
 )
 from smelter.lake.landing import is_in_finished_place
 from smelter.lake.session import start_spark
@@ -41,7 +41,7 @@ from smelter.records.survey import files_under
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-FILES_AT_ONCE = 1000
+FILES_AT_ONCE = 200  # a condition on more names than this does not choose among data files
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ def reread(lake: Lake, contract: Contract, limits: Limits, file: Path, hooks: Ho
             pulse.committed(earlier)
         refuse_strangers(bronze)
         bronze.books.forget_asked()
-        unit = _next_reading(bronze, file.absolute())
+        unit = _next_reading(bronze, file.resolve())
         report = bronze.take_in([unit], REREAD, bronze.books.next_sequence())
         assert report is not None
         pulse.committed(report)
@@ -71,7 +71,7 @@ def reread(lake: Lake, contract: Contract, limits: Limits, file: Path, hooks: Ho
 
 
 def _next_reading(bronze: Bronze, file: Path) -> Unit:
-    landing = bronze.lake.root / bronze.contract.source.files
+    landing = bronze.lake.landing(bronze.contract)
     nothing = "nothing was read or changed"
     if not file.is_file() or not file.is_relative_to(landing) or not is_in_finished_place(file, landing):
         raise Refused(f"{file} is not a file of {landing}", data=nothing, next_step="name a file of the landing folder")
@@ -120,10 +120,10 @@ def recover(
 
 def _landed(bronze: Bronze) -> Iterator[Unit]:
     """Every landing file under the name of its last reading."""
-    landing = bronze.lake.root / bronze.contract.source.files
+    landing = bronze.lake.landing(bronze.contract)
     known = _sources_in(bronze)
     for path in files_under(landing):
-        if path.is_file() and is_in_finished_place(path, landing):
+        if path.is_file() and path.stat().st_size and is_in_finished_place(path, landing):
             reading = 1
             while source_of(path, reading + 1) in known:
                 reading += 1
@@ -142,16 +142,17 @@ def _sources_in(bronze: Bronze) -> dict[str, int]:
 def _recover(bronze: Bronze, landed: Sequence[Unit]) -> tuple[Report | None, int]:
     """One batch of files, and how many of their records were there already.
 
-    A file with a letter about itself, or one that was written again since, is left as the tables have it: what it holds
-    now is for `--reread`, and `status` names it.
+    A file that was written again since is left as the tables have it: what it holds now is for `--reread`, and `status`
+    names it.
     """
     closed = _closed(bronze, landed)
     units = [unit for unit in landed if unit.source not in closed]
     sources = [unit.source for unit in units]
     held = {name: positions_of(bronze.table(name), sources) for name in (BRONZE, DEAD_LETTERS)}
     nothing = np.empty(0, np.int64)
+    about = letters_about_files(bronze.table(DEAD_LETTERS), sources)
     present = {
-        source: Present(held[BRONZE].get(source, nothing), held[DEAD_LETTERS].get(source, nothing))
+        source: Present(held[BRONZE].get(source, nothing), held[DEAD_LETTERS].get(source, nothing), about.get(source))
         for source in sources
     }
     report = bronze.take_in(units, RECOVER, bronze.books.next_sequence(), present)
@@ -161,7 +162,7 @@ def _recover(bronze: Bronze, landed: Sequence[Unit]) -> tuple[Report | None, int
 def _closed(bronze: Bronze, units: Sequence[Unit]) -> set[str]:
     """Sources whose file is not what the tables have of them."""
     sources = [unit.source for unit in units]
-    closed = sources_with_file_letters(bronze.table(DEAD_LETTERS), sources)
+    closed = set()
     for name in (BRONZE, DEAD_LETTERS):
         arrivals = arrivals_of(bronze.table(name), sources)
         closed |= {

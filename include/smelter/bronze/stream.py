@@ -6,7 +6,7 @@ Safe to kill at any moment: the next start finishes what was prepared, mends Spa
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,10 +19,10 @@ from smelter.bronze.spread import Here, OnSpark
 from smelter.bronze.trust import refuse_strangers
 from smelter.contracts import Contract
 from smelter.errors import SmelterError, Unreachable
-from smelter.lake.batches import Unit
+from smelter.lake.batches import Receipt, Unit
 from smelter.lake.checkpoint import Checkpoint, Listed
 from smelter.lake.home import Lake
-from smelter.lake.landing import is_in_finished_place, look_at, put_away
+from smelter.lake.landing import is_in_finished_place, look_at, put_away, take_back
 from smelter.lake.session import SPARK_LOG, start_spark
 from smelter.lake.sources import path_of, unit_of
 from smelter.records import Limits
@@ -109,6 +109,8 @@ def _catch_up(bronze: Bronze, pulse: Pulse) -> None:
     refuse_strangers(bronze)
     bronze.books.forget_asked()
     gone = [unit for unit in bronze.books.only_planned() if not path_of(unit.source).exists()]
+    if gone and not bronze.lake.landing(bronze.contract).is_dir():
+        raise _no_landing(bronze)
     report = bronze.take_in(gone, "gone", bronze.books.next_sequence())
     if report is not None:
         pulse.committed(report)
@@ -126,17 +128,23 @@ class _Stream:
         self._pulse = pulse
         self._hooks = hooks
         self._stopper = stopper
-        self._landing = bronze.lake.root / bronze.contract.source.files
+        self._landing = bronze.lake.landing(bronze.contract)
         self._checkpoint = Checkpoint(bronze.lake.checkpoint(bronze.dataset))
         self._failure: BaseException | None = None
         self._look_again = 0.0
 
     def run(self) -> None:
         """Start the query and stay with it to its end."""
-        self._landing.mkdir(parents=True, exist_ok=True)
+        from py4j.protocol import Py4JError
+        from pyspark.errors import PySparkException
+
+        _make_landing(self._bronze)
         self._checkpoint.mend(lambda line: self._pulse.say("checkpoint_mended", what=line))
         self._put_away_leftovers()
-        query = self._start()
+        try:
+            query = self._start()
+        except (Py4JError, PySparkException) as problem:
+            raise _query_failed(str(problem), self._bronze) from problem
         self._pulse.be(State.WAITING)
         while not self._has_ended(query):
             if self._stopper.asked and not query.status["isTriggerActive"]:
@@ -151,7 +159,7 @@ class _Stream:
             self._spark.readStream.format("binaryFile")
             .schema(_COLUMNS)
             .option("recursiveFileLookup", "true")
-            .option("maxFileAge", "36500d")  # no file is too old
+            .option("maxFileAge", "100000000d")  # counted from the newest file: none is too old beside any other
         )
         limit = ("maxBytesPerTrigger", self._pace.max_bytes) if self._pace.max_bytes else None
         files = files.option(*(limit or ("maxFilesPerTrigger", self._pace.max_files)))
@@ -174,7 +182,7 @@ class _Stream:
             report = self._bronze.take_in(units, self._checkpoint.id, number)
             if report is not None:
                 self._pulse.committed(report)
-                self._put_away(report)
+                self._put_away(report.receipts, just_read=True)
             self._pulse.be(State.STOPPING if self._stopper.asked else State.WAITING)
         except BaseException as problem:
             self._failure = problem
@@ -185,21 +193,21 @@ class _Stream:
     def _is_ours(self, path: Path) -> bool:
         return is_in_finished_place(path, self._landing)
 
-    def _put_away(self, report: Report) -> None:
+    def _put_away(self, receipts: Sequence[Receipt], *, just_read: bool) -> None:
         how = self._bronze.contract.source.after_commit
-        if how != "keep":
+        if how != "keep" and receipts:
             archive = self._bronze.lake.archive(self._bronze.dataset) if how == "archive" else None
-            files, problems = put_away(report.receipts, self._landing, archive)
-            self._pulse.say("files_put_away", how=how, files=files, batch=report.batch)
+            files, problems = put_away(receipts, self._landing, archive, just_read=just_read)
+            self._pulse.say("files_put_away", how=how, files=files)
             for problem in problems:  # the records are safe in the tables; the file only stays where it is
                 self._pulse.say("file_not_put_away", file=problem.filename, why=problem.strerror)
 
     def _put_away_leftovers(self) -> None:
         """A driver that was killed between its commit and this left files that are in the tables."""
+        take_back(self._landing)
         if self._bronze.contract.source.after_commit != "keep":
-            for done in self._bronze.records.done():
-                receipts = tuple(one for one in done.receipts if path_of(one.unit.source).exists())
-                self._put_away(Report(-1, done.token, 0, 0, 0, 0, 0.0, receipts))
+            receipts = [one for done in self._bronze.records.done() for one in done.receipts]
+            self._put_away([one for one in receipts if path_of(one.unit.source).exists()], just_read=False)
 
     def _has_ended(self, query: StreamingQuery) -> bool:
         from py4j.protocol import Py4JError
@@ -235,6 +243,22 @@ def _as_one_path(folder: Path) -> str:
     """Spark takes a path for a pattern of paths."""
     special = "*?[]{}\\"
     return "".join(f"\\{character}" if character in special else character for character in str(folder))
+
+
+def _make_landing(bronze: Bronze) -> None:
+    try:
+        bronze.lake.landing(bronze.contract).mkdir(parents=True, exist_ok=True)
+    except FileExistsError:
+        raise _no_landing(bronze) from None
+
+
+def _no_landing(bronze: Bronze) -> Unreachable:
+    return Unreachable(
+        "the landing folder is not there, or is not a folder",
+        where=str(bronze.lake.landing(bronze.contract)),
+        data="nothing was read; files that were planned are not given up for lost",
+        next_step="mount or make it, then run it again",
+    )
 
 
 def _query_failed(said: str, bronze: Bronze) -> Unreachable:

@@ -31,10 +31,14 @@ def newest_tokens(bronze: Bronze) -> list[str]:
 
 
 def drop_strangers(bronze: Bronze) -> list[Intent]:
-    """Forget intents for tables that are no more, and return the others; a recovery reads their files again."""
+    """Forget intents that cannot be finished, and return the others; a recovery reads their files again.
+
+    Their tables are no more, or somebody removed their data files.
+    """
     kept = []
     for intent in bronze.books.waiting:
-        if all(_uuid(bronze, name) == intent.tables[name] for name in (BRONZE, DEAD_LETTERS)):
+        is_ours = all(_uuid(bronze, name) == intent.tables[name] for name in (BRONZE, DEAD_LETTERS))
+        if is_ours and not any(bronze.lost_files(intent).values()):
             kept.append(intent)
         else:
             bronze.records.forget_intent(intent)
@@ -42,6 +46,8 @@ def drop_strangers(bronze: Bronze) -> list[Intent]:
 
 
 def _problems(bronze: Bronze) -> Iterator[str]:
+    if bronze.books.is_recovering:
+        yield "a recovery was begun and not finished"
     gaps = bronze.books.missing_sequences()
     if gaps:
         yield f"the record of {len(gaps)} of {max(bronze.books.sequences)} batches is lost"

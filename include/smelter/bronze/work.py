@@ -38,6 +38,7 @@ class Present:
 
     bronze: Positions = field(default_factory=lambda: _NONE_THERE)
     letters: Positions = field(default_factory=lambda: _NONE_THERE)
+    about_the_file: tuple[int, str] | None = None  # the letter about the file itself: its position and reason
 
 
 @dataclass(frozen=True)
@@ -117,11 +118,24 @@ class _Desk:
         def refuse() -> BinaryIO:
             raise problem
 
-        source = Source(unit.source, max(unit.length, 0), arrival_of(unit.modified_ns), refuse)
+        if self._is_in_tables(unit):
+            return self._left(unit)
+        source = Source(unit.source, 0, arrival_of(unit.modified_ns), refuse)
         rows, letters = Stage(self._work.bronze), Stage(self._work.letters)
-        receipt, _ = self._staged(unit, source, rows, letters)
+        self._staged(unit, source, rows, letters)
         letters.release(self.letters)
-        return receipt
+        return Receipt(Unit(unit.source, GONE, unit.modified_ns), "", 1, 0, 1, is_whole=False)
+
+    def _is_in_tables(self, unit: Unit) -> bool:
+        present = self._work.present.get(unit.source, Present())
+        return bool(len(present.bronze) or len(present.letters))
+
+    def _left(self, unit: Unit) -> Receipt:
+        """A source that is in the tables and whose file does not say the same: it is left as the tables have it."""
+        present = self._work.present[unit.source]
+        accepted, dead = len(present.bronze), len(present.letters)
+        left = Unit(unit.source, GONE, unit.modified_ns)
+        return Receipt(left, "", accepted + dead, accepted, dead, is_whole=False)
 
     def _judged(self, unit: Unit, handle: int) -> Receipt | None:
         """Judge the open file; nothing if it turns out to have changed on the way, and then nothing of it is kept."""
@@ -147,7 +161,7 @@ class _Desk:
         """Judge the file and stage what is not in the tables yet."""
         work, present = self._work, self._work.present.get(unit.source, Present())
         taken = np.concatenate([present.bronze, present.letters])
-        accepted, dead, reasons = len(present.bronze), len(present.letters), set[Reason]()
+        accepted, dead, reasons, about = len(present.bronze), len(present.letters), set[Reason](), None
         judgement = self._judge.judge(source)
         for part in judgement:
             fresh, new = _without(part.rows, taken), _letters_without(part.letters, taken)
@@ -155,23 +169,25 @@ class _Desk:
             letters.add(work.letters.conform(self._letter_rows(new, unit)))
             accepted, dead = accepted + fresh.num_rows, dead + len(new)
             reasons.update(letter.reason for letter in part.letters)
+            about = next(((o.position, o.reason.value) for o in part.letters if o.reason in _ABOUT_THE_FILE), about)
             if work.reach is not None:
                 work.reach("task_writing")
         found = judgement.receipt
         is_whole = reasons.isdisjoint(_ABOUT_THE_FILE)
         was_read = found.bytes == unit.length or not reasons.isdisjoint(_NOT_TO_THE_END)
-        return Receipt(unit, found.digest, found.records, accepted, dead, is_whole), was_read
+        says_the_same = present.about_the_file in (None, about)
+        return Receipt(unit, found.digest, found.records, accepted, dead, is_whole), was_read and says_the_same
 
     def _changed(self, unit: Unit, handle: int) -> Receipt:
         """The one letter of a file that is not what it was when it was planned."""
+        if self._is_in_tables(unit):
+            return self._left(unit)
         now = os.fstat(handle)
         found = f"{now.st_size} bytes, modified {arrival_of(now.st_mtime_ns).isoformat()}"
         planned = f"{unit.length} bytes, modified {arrival_of(unit.modified_ns).isoformat()}"
         message = f"the file changed after it was listed: it had {planned}"
         letter = DeadLetter(unit.source, 0, Reason.FILE_CHANGED, (_changed_problem(found, message),), "")
-        present = self._work.present.get(unit.source, Present())
-        if not len(present.bronze) and not len(present.letters):
-            self.letters.add(self._work.letters.conform(self._letter_rows([letter], unit)))
+        self.letters.add(self._work.letters.conform(self._letter_rows([letter], unit)))
         return Receipt(unit, "", 1, 0, 1, is_whole=False)
 
     def _letter_rows(self, letters: Sequence[DeadLetter], unit: Unit) -> pa.RecordBatch:

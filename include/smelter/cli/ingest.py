@@ -78,7 +78,6 @@ def _recover(session: Session, dataset: str) -> None:
         session.open_lake(),
         contract,
         limits_of(session.settings),
-        files_at_once=session.settings.max_files_per_batch,
     )
     gone = (
         f"; {counted(found.gone, 'source')} without a file, or written again since, by what the tables hold"

@@ -21,6 +21,7 @@ _NOTES = {
     "rewritten": "written again after being read; smelt ingest DATASET --reread FILE takes the new content",
     "unfinished": "unfinished by name, and left alone",
     "unnameable": "with a name that is not UTF-8, which Spark cannot see: rename it",
+    "linked": "a link to another folder, which is not followed",
 }
 
 

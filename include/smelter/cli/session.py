@@ -63,7 +63,7 @@ class Session:
 
     def landing(self, contract: Contract) -> Path:
         """The folder where the dataset's files arrive."""
-        return self.settings.lake / contract.source.files
+        return (self.settings.lake / contract.source.files).resolve()
 
 
 def session_of(context: typer.Context) -> Session:

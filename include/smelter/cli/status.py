@@ -15,12 +15,13 @@ if TYPE_CHECKING:
     from smelter.lake.home import Lake
     from smelter.ledger.standing import Standing
 
-_LISTED = ("rewritten", "empty", "unfinished", "unnameable")
+_LISTED = ("rewritten", "empty", "unfinished", "unnameable", "linked")
 _WORDS = {
     "rewritten": "written again after being read; smelt ingest {dataset} --reread FILE takes the new content",
     "empty": "empty",
     "unfinished": "unfinished by name, and left alone",
     "unnameable": "with a name that is not UTF-8, which Spark cannot see: rename it",
+    "linked": "a link to another folder, which is not followed",
 }
 _MOST_LISTED = 5
 

@@ -58,7 +58,7 @@ def _by_place(lake: Lake, record: str, names: list[str]) -> list[Trace]:
     from smelter.ledger.trace import datasets_of, trace
 
     file, colon, number = record.rpartition(":")
-    if not colon or not number.isdigit():
+    if not colon or not (number.isascii() and number.isdecimal()):
         raise WrongUsage(f"`{printable(record)}` is not FILE:POSITION", next_step="smelt trace landing/a.json:0")
     path = path_of(file) if file.startswith("file://") else _found(lake, Path(file))
     readings = [
@@ -76,8 +76,8 @@ def _readings(lake: Lake, dataset: str, file: str, path: Path) -> list[str]:
 
 def _found(lake: Lake, path: Path) -> Path:
     """A path from where the command runs, or from the lake."""
-    here = path.absolute()
-    return here if here.exists() or path.is_absolute() else lake.root / path
+    here = path.resolve()
+    return here if here.exists() or path.is_absolute() else (lake.root / path).resolve()
 
 
 def _by_condition(lake: Lake, condition: str, names: list[str]) -> list[Trace]:

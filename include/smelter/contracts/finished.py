@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 _UNFINISHED_BEGINNINGS = (".", "_")
-_UNFINISHED_ENDINGS = (".tmp", ".part")
+_UNFINISHED_ENDINGS = (".tmp", ".part", "._COPYING_")  # the last is what Hadoop's tools write, and Spark hides
 
 
 def is_finished(name: str) -> bool:

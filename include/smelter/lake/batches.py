@@ -11,6 +11,7 @@ import hashlib
 import os
 import uuid
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from typing import TypeVar
@@ -197,7 +198,8 @@ class BatchRecords:
 
     def _read_all(self, state: str, kind: type[Record]) -> Iterator[Record]:
         for path in sorted(self.folder.glob(f"*.{state}.json")):
-            yield self._read(path, kind)
+            with suppress(FileNotFoundError):  # it has gone on to its next state
+                yield self._read(path, kind)
 
     def _read(self, path: Path, kind: type[Record]) -> Record:
         try:

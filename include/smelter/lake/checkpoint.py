@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import uuid
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,6 +33,10 @@ class Checkpoint:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+
+    @property
+    def _source_log(self) -> Path:
+        return self.folder / "sources" / "0"
 
     @property
     def id(self) -> str:
@@ -76,7 +81,7 @@ class Checkpoint:
             if number not in offsets and number > max(offsets, default=-1):
                 self._move_aside("commits", number, say, "its offsets are lost")
         self._remove_stray_checksums()
-        if not self._is_complete():
+        if self.folder.exists() and not self._is_complete():
             self._begin_anew(say)
 
     def _remove_stray_checksums(self) -> None:
@@ -87,25 +92,33 @@ class Checkpoint:
                     checksum.unlink()
 
     def _is_complete(self) -> bool:
-        """Is there everything that Spark asks for at its start: the last two offsets, and all lists of files?"""
-        offsets = self._numbers("offsets")
-        last = max(offsets, default=None)
-        if last is not None and last > 0 and last - 1 not in offsets:
+        """Is there everything that Spark asks for at its start: its id, the last two offsets, all lists of files?"""
+        offsets, lists = self._numbers("offsets"), self._numbers("sources/0")
+        last = max(offsets, default=-1)
+        if not self._has_id() or (last > 0 and last - 1 not in offsets):
             return False
-        lists = self._numbers("sources/0")
-        folder = self.folder / "sources" / "0"
-        base = max((int(path.stem) for path in folder.glob("*.compact") if path.stem.isdigit()), default=-1)
-        end = max([base, *lists, -1 if last is None else self._log_offset(last) or 0])
-        return lists.issuperset(range(base + 1, end + 1))
+        compacts = {int(path.stem): path for path in self._source_log.glob("*.compact") if path.stem.isdigit()}
+        base = max(compacts, default=-1)
+        end = max([base, *lists, self._log_offset(last) or -1])
+        return all(map(_is_whole, compacts.values())) and lists.issuperset(range(base + 1, end + 1))
+
+    def _has_id(self) -> bool:
+        """A checkpoint that was never begun needs none."""
+        try:
+            return bool(self.id)
+        except FileNotFoundError:
+            return not any((self.folder / log).is_dir() for log in _LOGS)
+        except (ValueError, KeyError, TypeError):
+            return False
 
     def _begin_anew(self, say: Callable[[str], None]) -> None:
-        """Spark lists every file again, and the records of batches know which of them are in the tables."""
-        aside = self.folder / ASIDE / f"checkpoint-{self.id}"
-        aside.mkdir(parents=True)
-        for entry in self.folder.iterdir():
-            if entry.name != ASIDE:
-                shutil.move(entry, aside / entry.name)
-        say("the whole checkpoint was moved aside, and the stream begins a new one: entries that Spark needs are lost")
+        """Spark lists every file again, and the records of batches know which of them are in the tables.
+
+        One rename, so that there is nothing to be killed in the middle of.
+        """
+        aside = self.folder.with_name(f".{self.folder.name}-{ASIDE}-{uuid.uuid4().hex[:8]}")
+        self.folder.rename(aside)
+        say(f"entries that Spark needs are lost: the checkpoint was moved to {aside.name}, and a new one begins")
 
     def _move_aside(self, log: str, number: int, say: Callable[[str], None], why: str) -> None:
         aside = self.folder / ASIDE / log
@@ -125,7 +138,7 @@ class Checkpoint:
         try:
             lines = (self.folder / "offsets" / str(batch)).read_text("utf-8").splitlines()
             return int(json.loads(lines[2])["logOffset"])
-        except FileNotFoundError:
+        except (FileNotFoundError, IndexError, ValueError, KeyError):
             return None
 
     def _between(self, first: int, last: int) -> Iterator[Listed]:
@@ -133,7 +146,7 @@ class Checkpoint:
 
         Every tenth entry is a compact one that repeats all before it, and those are removed some time later.
         """
-        folder = self.folder / "sources" / "0"
+        folder = self._source_log
         compacts = sorted(int(path.stem) for path in folder.glob("*.compact") if path.stem.isdigit())
         base = max((number for number in compacts if first < number <= last), default=first)
         if base > first:

@@ -15,7 +15,7 @@ from datetime import datetime
 from pyiceberg.exceptions import CommitFailedException
 from pyiceberg.expressions import And, EqualTo
 from pyiceberg.manifest import ManifestEntry, ManifestEntryStatus, ManifestFile
-from pyiceberg.table import Table
+from pyiceberg.table import Table, Transaction
 from pyiceberg.table.metadata import TableMetadata
 from pyiceberg.table.snapshots import (
     Operation,
@@ -52,7 +52,8 @@ class _AlreadyThere(Exception):
 def commit_once(table: Table, commit: Commit, *, may_be_there: bool) -> Snapshot | None:
     """Append the files unless the token is there; returns the snapshot that holds them, if it can still be found.
 
-    `may_be_there`: another process may have committed it, so rows are asked too where old snapshots were expired.
+    `may_be_there`: another process may have committed it, and somebody may have expired its snapshot since, so the rows
+    themselves are asked too. No sign of expiry can be trusted instead: some tools leave none.
     """
     with catalog_errors(".".join(table.name())):
         if is_committed(table, commit, ask_rows=may_be_there):
@@ -70,7 +71,7 @@ def is_committed(table: Table, commit: Commit, *, ask_rows: bool) -> bool:
     """Is the batch part of the table as it is now? A snapshot that was rolled back does not count."""
     if snapshot_of(table.metadata, commit.token) is not None:
         return True
-    return ask_rows and _has_expired(table.metadata) and _has_rows(table, commit)
+    return ask_rows and _has_rows(table, commit)
 
 
 def snapshot_of(metadata: TableMetadata, token: str) -> Snapshot | None:
@@ -92,12 +93,6 @@ def ancestors(metadata: TableMetadata) -> Iterator[Snapshot]:
         at = by_id[at].parent_snapshot_id
 
 
-def _has_expired(metadata: TableMetadata) -> bool:
-    """Has anybody removed old snapshots, and their tokens with them?"""
-    known = list(ancestors(metadata))
-    return bool(known) and known[-1].parent_snapshot_id is not None
-
-
 def _has_rows(table: Table, commit: Commit) -> bool:
     """A read that opens only files whose bounds allow the batch; a commit is whole, so one row is enough."""
     is_batch = EqualTo(term="_batch", value=commit.token)
@@ -108,11 +103,22 @@ def _has_rows(table: Table, commit: Commit) -> bool:
 
 def _append(table: Table, commit: Commit) -> None:
     properties = {**commit.summary, TOKEN: commit.token, INGESTED_AT: commit.ingested_at.isoformat()}
-    with warnings.catch_warnings(action="ignore"), table.transaction() as transaction:
+    with warnings.catch_warnings(action="ignore"), _LightTransaction(table) as transaction:
         append = _AppendOnce(Operation.APPEND, transaction, table.io, snapshot_properties=properties)
         for file in commit.files:
             append.append_data_file(file.as_data_file())
         append.commit()
+
+
+class _LightTransaction(Transaction):
+    """PyIceberg copies all metadata at each look, some twenty times per commit; before any change there is no need.
+
+    Measured at 250 snapshots: 0.38 CPU-seconds a batch with the copies, 0.09 without.
+    """
+
+    @property
+    def table_metadata(self) -> TableMetadata:
+        return super().table_metadata if self._updates else self._table.metadata
 
 
 class _AppendOnce(_MergeAppendFiles):

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import shutil
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from smelter.errors import SmelterError
 from smelter.lake import layout
 
 # Checkpoints go first: a stream that still believes its files were read, over tables that are gone, would lose them.
@@ -37,10 +39,10 @@ def sources_that_are_gone(lake: Path) -> int:
     from smelter.lake.batches import BatchRecords
     from smelter.lake.sources import path_of
 
-    streams = [place for place in (lake / layout.RECEIPTS).glob("*") if place.is_dir()]
-    sources = {
-        receipt.unit.source for place in streams for done in BatchRecords(place).done() for receipt in done.receipts
-    }
+    sources: set[str] = set()
+    for place in (lake / layout.RECEIPTS).glob("*"):
+        with suppress(SmelterError):  # a damaged record must not keep anybody from a drop
+            sources |= {receipt.unit.source for done in BatchRecords(place).done() for receipt in done.receipts}
     return sum(not path_of(source).exists() for source in sources)
 
 

@@ -7,6 +7,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from smelter.contracts import Contract
 from smelter.lake import layout
 from smelter.settings import Settings
 
@@ -29,7 +30,7 @@ class Lake:
     def at(cls, settings: Settings) -> Lake:
         """The lake of the settings; made if it is not there, refused if it is something else."""
         layout.ensure_layout(settings.lake)
-        return cls(settings.lake, settings.jars)
+        return cls(settings.lake.resolve(), settings.jars)
 
     @cached_property
     def catalog(self) -> SqlCatalog:
@@ -58,6 +59,10 @@ class Lake:
     def run_folder(self, stream: str) -> Path:
         """Where a stream's driver keeps its lock, heartbeat and logs."""
         return self.root / layout.RUN / "streams" / stream
+
+    def landing(self, contract: Contract) -> Path:
+        """Where the dataset's files arrive, under the one name that its records are known by."""
+        return (self.root / contract.source.files).resolve()
 
     def archive(self, dataset: str) -> Path:
         """Where ingested landing files go, if the contract says so."""

@@ -34,13 +34,13 @@ def positions_of(table: Table, sources: Iterable[str]) -> dict[str, Positions]:
     return {source: np.concatenate(parts) for source, parts in found.items()}
 
 
-def sources_with_file_letters(letters: Table, sources: Iterable[str]) -> set[str]:
-    """Sources of which nothing is held but one letter about the file itself: it was gone, or had changed."""
-    is_about_file = In(term="reason", literals={"file_changed", "file_unreadable"})
-    is_first = EqualTo(term="_position", value=0)
-    condition = And(In(term="_source", literals=set(sources)), is_about_file, is_first)
+def letters_about_files(letters: Table, sources: Iterable[str]) -> dict[str, tuple[int, str]]:
+    """The letter about the file itself that a source has, if it has one: its position and reason."""
+    reasons = {"file_changed", "file_unreadable", "file_too_large", "truncated_batch"}
+    condition = And(In(term="_source", literals=set(sources)), In(term="reason", literals=reasons))
     with files_needed(letters):
-        return set(letters.scan(row_filter=condition, selected_fields=("_source",)).to_arrow()["_source"].to_pylist())
+        rows = letters.scan(row_filter=condition, selected_fields=("_source", "_position", "reason")).to_arrow()
+    return {row["_source"]: (row["_position"], row["reason"]) for row in rows.to_pylist()}
 
 
 def arrivals_of(table: Table, sources: Iterable[str]) -> dict[str, datetime]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
 import time
@@ -14,6 +15,8 @@ from smelter.contracts.finished import is_finished
 from smelter.lake.batches import Receipt, Unit
 from smelter.lake.sources import path_of, source_of
 
+_LEAVING = ".leaving"
+
 
 @dataclass(frozen=True)
 class Landing:
@@ -25,6 +28,7 @@ class Landing:
     empty: tuple[Path, ...] = ()
     unfinished: tuple[Path, ...] = ()  # temporary names
     unnameable: tuple[Path, ...] = ()  # Spark cannot see names that are not UTF-8
+    linked: tuple[Path, ...] = ()  # links to folders, which are not followed
     known: int = field(default=0)
 
 
@@ -33,8 +37,9 @@ def look_at(folder: Path, committed: Mapping[str, Unit]) -> Landing:
     latest = _latest_readings(committed)
     found: dict[str, list[Path]] = {name: [] for name in ("waiting", "rewritten", "empty", "unfinished", "unnameable")}
     oldest, known = None, 0
+    found["linked"] = _linked_folders(folder)
     for path, stat in _files(folder):
-        if not is_in_finished_place(path, folder):
+        if not _is_named_finished(path, folder):
             found["unfinished"].append(path)
             continue
         if not _is_text(path):
@@ -54,19 +59,21 @@ def look_at(folder: Path, committed: Mapping[str, Unit]) -> Landing:
     return Landing(oldest_waiting_seconds=age, known=known, **{name: tuple(paths) for name, paths in found.items()})
 
 
-def put_away(receipts: Iterable[Receipt], landing: Path, archive: Path | None) -> tuple[int, list[OSError]]:
+def put_away(
+    receipts: Iterable[Receipt], landing: Path, archive: Path | None, *, just_read: bool
+) -> tuple[int, list[OSError]]:
     """Move committed files to the archive, or delete them where there is none; returns how many, and what went wrong.
 
-    Only a file that is still exactly what was read, and was read whole, goes. Safe to repeat: what is gone is gone.
+    Only a file that is still what was read, and was read whole, goes; one that was not read just now is compared by its
+    content too. Safe to kill and to repeat: a file is first renamed, so that nobody can change which one it is, and a
+    killed put-away is taken back by the next one.
     """
     gone, problems = 0, []
     for receipt in receipts:
-        path, unit = path_of(receipt.unit.source), receipt.unit
+        path = path_of(receipt.unit.source)
         try:
-            stat = path.stat()
-            if receipt.is_whole and (stat.st_size, stat.st_mtime_ns) == (unit.length, unit.modified_ns):
-                _put_one_away(path, unit.source, landing, archive)
-                gone += 1
+            if receipt.is_whole and _is_unit(path, receipt.unit):
+                gone += _put_one_away(path, receipt, landing, archive, just_read=just_read)
         except FileNotFoundError:
             continue
         except OSError as problem:
@@ -74,26 +81,72 @@ def put_away(receipts: Iterable[Receipt], landing: Path, archive: Path | None) -
     return gone, problems
 
 
-def archived(source: str, landing: Path, archive: Path) -> Path:
-    """Where a source lies if it was archived."""
-    path, reading = path_of(source), source.partition("#")[2]
+def take_back(landing: Path) -> None:
+    """Give files their names back that a killed put-away had renamed."""
+    for leaving in landing.rglob(f".*{_LEAVING}"):
+        _give_back(leaving, leaving.with_name(leaving.name[1:].removesuffix(_LEAVING)))
+
+
+def archived(receipt: Receipt, landing: Path, archive: Path) -> tuple[Path, Path]:
+    """Where a source lies if it was archived: under its name, or with its hash where that name was taken."""
+    path, reading = path_of(receipt.unit.source), receipt.unit.source.partition("#")[2]
     inside = path.relative_to(landing) if path.is_relative_to(landing) else Path(path.name)
-    return archive / inside.with_name(inside.name + (f"#{reading}" if reading else ""))
+    plain = archive / inside.with_name(inside.name + (f"#{reading}" if reading else ""))
+    return plain, plain.with_name(f"{plain.name}.{receipt.digest[:12]}")
 
 
 def is_in_finished_place(path: Path, landing: Path) -> bool:
-    """Neither the file nor any folder above it has a temporary name."""
+    """Neither the file nor any folder above it has a temporary name, or is a link to another folder.
+
+    A folder that is linked into itself would be read again and again under other names.
+    """
+    is_linked = path.parent != landing and path.parent.resolve() != path.parent
+    return _is_named_finished(path, landing) and not is_linked
+
+
+def _is_named_finished(path: Path, landing: Path) -> bool:
     inside = path.relative_to(landing) if path.is_relative_to(landing) else Path(path.name)
     return all(is_finished(part) for part in inside.parts)
 
 
-def _put_one_away(path: Path, source: str, landing: Path, archive: Path | None) -> None:
+def _put_one_away(path: Path, receipt: Receipt, landing: Path, archive: Path | None, *, just_read: bool) -> bool:
+    leaving = path.with_name(f".{path.name}{_LEAVING}")
+    path.rename(leaving)
+    if not _is_unit(leaving, receipt.unit) or not (just_read or _digest(leaving) == receipt.digest):
+        _give_back(leaving, path)
+        return False
     if archive is None:
-        path.unlink()
-        return
-    target = archived(source, landing, archive)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    shutil.move(path, target)  # a landing folder may be on another disk
+        leaving.unlink()
+        return True
+    plain, hashed = archived(receipt, landing, archive)
+    plain.parent.mkdir(parents=True, exist_ok=True)
+    shutil.move(leaving, hashed if plain.exists() else plain)  # a landing folder may be on another disk
+    return True
+
+
+def _give_back(leaving: Path, path: Path) -> None:
+    """Back to its name, or if that was taken meanwhile to another: it is a new file then."""
+    number = 0
+    target = path
+    while True:
+        try:
+            os.link(leaving, target)
+        except FileExistsError:
+            number += 1
+            target = path.with_name(f"{path.stem}-{number}{path.suffix}")
+        else:
+            leaving.unlink()
+            return
+
+
+def _is_unit(path: Path, unit: Unit) -> bool:
+    stat = path.stat()
+    return (stat.st_size, stat.st_mtime_ns) == (unit.length, unit.modified_ns)
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as content:
+        return hashlib.file_digest(content, "sha256").hexdigest()
 
 
 def _latest_readings(committed: Mapping[str, Unit]) -> dict[str, Unit]:
@@ -113,6 +166,11 @@ def _files(folder: Path) -> Iterator[tuple[Path, os.stat_result]]:
             with suppress(OSError):
                 if path.is_file():
                     yield path, path.stat()
+
+
+def _linked_folders(folder: Path) -> list[Path]:
+    places = (Path(place, name) for place, names, _ in os.walk(folder) for name in names)
+    return [place for place in places if place.is_symlink()]
 
 
 def _is_text(path: Path) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from urllib.parse import unquote_to_bytes
 
@@ -11,6 +11,8 @@ from smelter.lake.batches import GONE, Unit
 
 _SCHEME = "file://"
 _NANOS = 1_000_000_000
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_FIRST_SECOND, _LAST_SECOND = -62_135_596_800, 253_402_300_799  # of the years 1 and 9999
 
 
 def source_of(path: Path, reading: int = 1) -> str:
@@ -27,8 +29,8 @@ def path_of(source: str) -> Path:
 
 def arrival_of(modified_ns: int) -> datetime:
     """When a file arrived: when it was last modified, as exactly as a table can say it."""
-    moment = datetime.fromtimestamp(modified_ns // _NANOS, UTC)
-    return moment.replace(microsecond=modified_ns // 1000 % 1_000_000)
+    seconds = min(max(modified_ns // _NANOS, _FIRST_SECOND), _LAST_SECOND)  # some file systems know the year 20000
+    return _EPOCH + timedelta(seconds=seconds, microseconds=modified_ns // 1000 % 1_000_000)
 
 
 def unit_of(path: Path, reading: int = 1, *, listed_ns: int = 0) -> Unit:

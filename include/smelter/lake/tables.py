@@ -10,7 +10,7 @@ from pyiceberg.schema import Schema
 from pyiceberg.table import Table
 
 from smelter.contracts import Contract, parse_contract
-from smelter.errors import Unreachable
+from smelter.errors import Refused, Unreachable
 from smelter.lake import layout
 from smelter.lake.catalog import catalog_errors
 from smelter.lake.home import BRONZE, DEAD_LETTERS, RESOLUTIONS, Lake
@@ -38,6 +38,8 @@ def ensure_tables(lake: Lake, contract: Contract) -> Contract:
     Safe to repeat and to run twice at once: each table is made once, and bronze, which holds the contract, last.
     """
     with one_at_a_time(lake.root / layout.RUN / "tables.lock", lambda: None):
+        if find_table(lake, BRONZE, contract.dataset) is None:
+            _refuse_shared_landing(lake, contract)
         _make_tables(lake, contract)
     return active_contract(load_table(lake, BRONZE, contract.dataset))
 
@@ -52,6 +54,20 @@ def _make_tables(lake: Lake, contract: Contract) -> None:
         **({"comment": contract.about} if contract.about else {}),
     }
     _ensure_table(lake, BRONZE, contract.dataset, bronze_schema(contract), contract.bronze.partition_by, properties)
+
+
+def _refuse_shared_landing(lake: Lake, contract: Contract) -> None:
+    """Two datasets that read the same file would both claim its records, and put it away under each other."""
+    folder = lake.landing(contract)
+    for name in datasets(lake):
+        other = lake.landing(active_contract(load_table(lake, BRONZE, name)))
+        if folder.is_relative_to(other) or other.is_relative_to(folder):
+            raise Refused(
+                f"the landing folder of {contract.dataset} is in that of {name}, or the other way round",
+                where=f"{folder} and {other}",
+                data="nothing was read or changed",
+                next_step=f"give {contract.dataset} a folder of its own in its contract: source: {{files: …}}",
+            )
 
 
 def find_table(lake: Lake, namespace: str, name: str) -> Table | None:

@@ -46,6 +46,7 @@ class Reconciliation:
     rewritten: tuple[str, ...] = ()
     unfinished: tuple[str, ...] = ()
     unnameable: tuple[str, ...] = ()
+    linked: tuple[str, ...] = ()
 
     @property
     def is_balanced(self) -> bool:

@@ -51,24 +51,25 @@ class _Books:
 
     @classmethod
     def read(cls, records: BatchRecords) -> _Books:
+        in_flight = [intent.token for intent in records.prepared()]  # first: a batch that goes on meanwhile is in both
         done: list[Done] = records.done()
         receipts = {one.unit.source: Entry(one, batch) for batch in done for one in batch.receipts}
-        in_flight = [intent.token for intent in records.prepared()]
         return cls(receipts, frozenset(batch.token for batch in done), frozenset(in_flight))
 
 
 def reconcile(lake: Lake, dataset: str) -> Reconciliation:
     """Compare sources and tables of one dataset; works beside a running stream, whose newest batch is left out."""
     records = BatchRecords(lake.receipts(dataset))
+    contract = active_contract(load_table(lake, BRONZE, dataset))
+    landing, archive = lake.landing(contract), lake.archive(dataset)
+    handed_out = list(Checkpoint(lake.checkpoint(dataset)).handed_out())  # before the receipts that must explain them
     books = _Books.read(records)
+    accounts = [_account(entry, landing, archive) for entry in books.receipts.values()]
     tables = {name: load_table(lake, name, dataset) for name in (BRONZE, DEAD_LETTERS)}
     later = _Books.read(records)
-    in_flight = set(books.in_flight | later.in_flight | (later.tokens - books.tokens))
-    contract = active_contract(tables[BRONZE])
-    landing, archive = lake.root / contract.source.files, lake.archive(dataset)
-    accounts = [_account(entry, landing, archive) for entry in books.receipts.values()]
+    in_flight = set(books.in_flight | later.in_flight | (later.tokens - books.tokens)) - books.tokens
     problems: list[Finding] = [_other_content(one) for one in accounts if one.other_content]
-    problems += _unread(lake, dataset, landing, {**books.receipts, **later.receipts}, records)
+    problems += _unread(handed_out, landing, {**books.receipts, **later.receipts}, records)
     with tempfile.TemporaryDirectory(prefix="smelter-") as scratch, closing(Sheet(Path(scratch))) as sheet:
         sheet.expect((one.source, one.records, one.batch) for one in accounts)
         for name, table in tables.items():
@@ -91,7 +92,7 @@ def reconcile(lake: Lake, dataset: str) -> Reconciliation:
         prepared=len(later.in_flight),
         **{
             name: tuple(source_of(path) for path in getattr(seen, name))
-            for name in ("waiting", "empty", "rewritten", "unfinished", "unnameable")
+            for name in ("waiting", "empty", "rewritten", "unfinished", "unnameable", "linked")
         },
     )
 
@@ -99,7 +100,7 @@ def reconcile(lake: Lake, dataset: str) -> Reconciliation:
 def _account(entry: Entry, landing: Path, archive: Path) -> Account:
     """Count the source again if it is still what was read; its receipt must do otherwise."""
     receipt, unit, batch = entry.receipt, entry.receipt.unit, entry.batch.token
-    for path in (path_of(unit.source), archived(unit.source, landing, archive)):
+    for path in (path_of(unit.source), *archived(receipt, landing, archive)):
         try:
             stat = path.stat()
             if (stat.st_size, stat.st_mtime_ns) != (unit.length, unit.modified_ns):
@@ -120,11 +121,11 @@ def _other_content(account: Account) -> Finding:
 
 
 def _unread(
-    lake: Lake, dataset: str, landing: Path, receipts: dict[str, Entry], records: BatchRecords
+    handed_out: list[Path], landing: Path, receipts: dict[str, Entry], records: BatchRecords
 ) -> Iterator[Finding]:
     """Files that Spark holds for finished and that nobody has a receipt for."""
     prepared = {one.unit.source for intent in records.prepared() for one in intent.receipts}
-    for path in Checkpoint(lake.checkpoint(dataset)).handed_out():
+    for path in handed_out:
         source = source_of(path)
         if source not in receipts and source not in prepared and is_in_finished_place(path, landing):
             yield Finding(Kind.UNREAD, source, None, "", "Spark's checkpoint has it, and no batch does")

@@ -71,7 +71,7 @@ def standing_of(lake: Lake, dataset: str) -> Standing:
         newest_arrival=_newest_arrival([unit.modified_ns for unit in units.values()]),
         letters_by_reason=reasons,
         lost_files=lost + len(split_files(tables[BRONZE])[1]),
-        landing=look_at(lake.root / contract.source.files, units),
+        landing=look_at(lake.landing(contract), units),
     )
 
 

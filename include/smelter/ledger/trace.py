@@ -49,7 +49,7 @@ class Trace:
 
 def datasets_of(lake: Lake, names: list[str], path: Path) -> list[str]:
     """The datasets whose landing folder a path is in; all of them where it is in none."""
-    folders = {name: lake.root / active_contract(load_table(lake, BRONZE, name)).source.files for name in names}
+    folders = {name: lake.landing(active_contract(load_table(lake, BRONZE, name))) for name in names}
     return [name for name, folder in folders.items() if path.is_relative_to(folder)] or names
 
 
@@ -128,9 +128,8 @@ def _verdict(places: tuple[Place, ...], receipt: Receipt | None, position: int =
 def _text(lake: Lake, dataset: str, receipt: Receipt, position: int, limits: CountLimits) -> str | None:
     """The record as its source has it, if the source is still what was read."""
     unit = receipt.unit
-    contract = active_contract(load_table(lake, BRONZE, dataset))
-    folder = lake.root / contract.source.files
-    for path in (path_of(unit.source), archived(unit.source, folder, lake.archive(dataset))):
+    folder = lake.landing(active_contract(load_table(lake, BRONZE, dataset)))
+    for path in (path_of(unit.source), *archived(receipt, folder, lake.archive(dataset))):
         try:
             stat = path.stat()
             if (stat.st_size, stat.st_mtime_ns) == (unit.length, unit.modified_ns):
