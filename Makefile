@@ -33,7 +33,7 @@ bench: setup ## Measure the judge against DuckDB and json.loads, and the stream 
 	@$(SMELT) bench stream
 
 prove: setup ## Kill a following stream thirty times at random and prove that nothing was lost or doubled
-	@.venv/bin/python tests/prove/random_kills.py $(if $(SEED),--seed $(SEED))
+	@.venv/bin/python tests/bronze/random_kills.py $(if $(SEED),--seed $(SEED))
 
 soak: setup ## Commit batches beside somebody's compaction for two minutes
 	@.venv/bin/python tests/lake/beside_compaction.py

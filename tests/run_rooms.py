@@ -16,7 +16,6 @@ REPORTS = PROJECT / "build" / "tests"
 BIN = f"{Path(sys.executable).parent}/"
 WORKERS = os.environ.get("ROOM_WORKERS", "2")  # tests/setup on two cores: 30 s, and 49 s with none
 ONE_PROCESS = {"bronze", "journeys", "lake"}  # one JVM for all of a room's tests
-LONG = {"prove"}  # not tests: `make prove` runs them
 NO_TESTS = 5  # pytest's exit code when it found nothing to run
 LINTS: dict[str, list[list[str]]] = {
     "style": [[BIN + "ruff", "check", "."], [BIN + "ruff", "format", "--check", "."]],
@@ -49,8 +48,7 @@ def main(arguments: list[str]) -> int:
 
 def room_names() -> list[str]:
     """The folders of tests/, each of which mirrors a room."""
-    folders = (place.name for place in TESTS.iterdir() if place.is_dir())
-    return sorted(name for name in folders if name[0] not in "._" and name not in LONG)
+    return sorted(place.name for place in TESTS.iterdir() if place.is_dir() and place.name[0] not in "._")
 
 
 def run_lint(name: str) -> Outcome:
