@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 ROWS = 10
+PAUSE_SECONDS = 0.25  # a stream commits every second or so; without any pause a compaction never gets its turn
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,7 @@ def append_beside_compaction(spark: SparkSession, data: Dataset, *, batches: int
         while done < batches or time.monotonic() < ends or not counts["compactions"]:
             data.take([{"a": number} for number in range(ROWS)])
             done += 1
+            time.sleep(PAUSE_SECONDS)
     finally:
         over.set()
         compactor.join()

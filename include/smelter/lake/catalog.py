@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -15,6 +16,7 @@ from smelter.errors import Unreachable
 
 CATALOG_NAME = "lake"
 BUSY_SECONDS = 60
+logging.getLogger("pyiceberg").setLevel(logging.ERROR)  # it warns of each commit that it tries again, which is its job
 
 
 def open_catalog(file: Path) -> SqlCatalog:
