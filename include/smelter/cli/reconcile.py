@@ -32,7 +32,7 @@ def register(app: typer.Typer) -> None:
 
 def reconcile(
     context: typer.Context,
-    dataset: Annotated[str | None, typer.Argument(metavar="[DATASET]", autocompletion=complete_dataset)] = None,
+    dataset: Annotated[str | None, typer.Argument(metavar="DATASET", autocompletion=complete_dataset)] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON; it holds every finding.")] = False,
 ) -> None:
     """Prove that every record is in exactly one place: recount the sources and compare; exit 1 if anything is amiss."""

@@ -33,7 +33,7 @@ def register(app: typer.Typer) -> None:
 
 def status(
     context: typer.Context,
-    dataset: Annotated[str | None, typer.Argument(metavar="[DATASET]", autocompletion=complete_dataset)] = None,
+    dataset: Annotated[str | None, typer.Argument(metavar="DATASET", autocompletion=complete_dataset)] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Show how each dataset stands: rows, last batch, freshness, dead letters, waiting files, stream alive or not."""

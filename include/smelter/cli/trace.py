@@ -29,7 +29,7 @@ def register(app: typer.Typer) -> None:
 def trace(
     context: typer.Context,
     record: Annotated[
-        str | None, typer.Argument(metavar="[FILE:POSITION]", help="A file and the record's number in it, from 0.")
+        str | None, typer.Argument(metavar="FILE:POSITION", help="A file and the record's number in it, from 0.")
     ] = None,
     where: Annotated[
         str | None, typer.Option("--where", metavar="SQL", help="A condition on rows, such as \"event_id = '…'\".")
