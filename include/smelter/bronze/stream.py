@@ -18,7 +18,7 @@ from smelter.bronze.signals import Stopper
 from smelter.bronze.spread import Here, OnSpark
 from smelter.bronze.trust import refuse_strangers
 from smelter.contracts import Contract
-from smelter.errors import SmelterError, Unreachable
+from smelter.errors import Refused, SmelterError, Unreachable
 from smelter.lake.batches import Receipt, Unit
 from smelter.lake.checkpoint import Checkpoint, Listed
 from smelter.lake.home import Lake
@@ -97,7 +97,7 @@ def driving(lake: Lake, dataset: str, hooks: Hooks) -> Iterator[Pulse]:
             yield pulse
         except BaseException as problem:
             what = problem.what if isinstance(problem, SmelterError) else f"{type(problem).__name__}: {problem}"
-            pulse.end(State.FAILED, what[:500])
+            pulse.end(State.STOPPED if isinstance(problem, Refused) else State.FAILED, what[:500])
             raise
         pulse.end(State.STOPPED)
 

@@ -153,7 +153,8 @@ def _stream_line(stream: dict[str, Any]) -> str:
     if stream["state"] == "failed":
         return f"not running; it failed {_ago(stream['beat_seconds_ago'])}: {stream['note']}"
     if stream["state"] == "stopped":
-        return f"not running; it stopped {_ago(stream['beat_seconds_ago'])}"
+        why = f": {stream['note']}" if stream["note"] else ""
+        return f"not running; it stopped {_ago(stream['beat_seconds_ago'])}{why}"
     return f"not running; it was killed while {stream['state']}, about {_ago(stream['beat_seconds_ago'])}"
 
 
