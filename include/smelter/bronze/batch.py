@@ -192,9 +192,10 @@ class Bronze:
 
 
 def _newest(*tables: Table) -> datetime | None:
-    """The newest batch's moment that the tables themselves tell."""
-    said = [told(one, INGESTED_AT) for table in tables for one in ancestors(table.metadata)]
-    return max((datetime.fromisoformat(text) for text in said if text), default=None)
+    """The newest batch's moment that the tables themselves tell: moments only grow, so the first that is told is it."""
+    told_moments = ((told(one, INGESTED_AT) for one in ancestors(table.metadata)) for table in tables)
+    newest = (next(filter(None, moments), None) for moments in told_moments)
+    return max((datetime.fromisoformat(text) for text in newest if text), default=None)
 
 
 def _report(done: Done, number: int, seconds: float) -> Report:

@@ -73,10 +73,10 @@ class Books:
 
     def forget_overtaken_plans(self) -> None:
         """Plans of killed batches whose units have all come in with others since."""
-        for plan in self.plans:
-            if all(unit.source in self.committed for unit in plan.units):
-                self.records.forget_plan(plan.token)
-        self.plans = [plan for plan in self.plans if not all(unit.source in self.committed for unit in plan.units)]
+        overtaken = [plan for plan in self.plans if all(unit.source in self.committed for unit in plan.units)]
+        for plan in overtaken:
+            self.records.forget_plan(plan.token)
+        self.plans = [plan for plan in self.plans if plan not in overtaken]
 
     def forget_asked(self) -> None:
         """Plans that a person asked for and that were killed: nothing of them is in a table, the person asks again."""

@@ -13,17 +13,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from smelter.bronze.batch import Bronze, Report
+from smelter.bronze.mishaps import make_landing, no_landing, query_failed
 from smelter.bronze.pulse import Pulse
 from smelter.bronze.signals import Stopper
 from smelter.bronze.spread import Here, OnSpark
 from smelter.bronze.trust import refuse_strangers
 from smelter.contracts import Contract
-from smelter.errors import Refused, SmelterError, Unreachable
+from smelter.errors import Refused, SmelterError
 from smelter.lake.batches import Receipt, Unit
 from smelter.lake.checkpoint import Checkpoint, Listed
 from smelter.lake.home import Lake
 from smelter.lake.landing import is_in_finished_place, look_at, put_away, take_back
-from smelter.lake.session import SPARK_LOG, start_spark
+from smelter.lake.session import start_spark
 from smelter.lake.sources import path_of, unit_of
 from smelter.records import Limits
 from smelter.supervise.heartbeat import State
@@ -110,7 +111,7 @@ def _catch_up(bronze: Bronze, pulse: Pulse) -> None:
     bronze.books.forget_asked()
     gone = [unit for unit in bronze.books.only_planned() if not path_of(unit.source).exists()]
     if gone and not bronze.lake.landing(bronze.contract).is_dir():
-        raise _no_landing(bronze)
+        raise no_landing(bronze)
     report = bronze.take_in(gone, "gone", bronze.books.next_sequence())
     if report is not None:
         pulse.committed(report)
@@ -138,13 +139,13 @@ class _Stream:
         from py4j.protocol import Py4JError
         from pyspark.errors import PySparkException
 
-        _make_landing(self._bronze)
+        make_landing(self._bronze)
         self._checkpoint.mend(lambda line: self._pulse.say("checkpoint_mended", what=line))
         self._put_away_leftovers()
         try:
             query = self._start()
         except (Py4JError, PySparkException) as problem:
-            raise _query_failed(str(problem), self._bronze) from problem
+            raise query_failed(str(problem), self._bronze) from problem
         self._pulse.be(State.WAITING)
         while not self._has_ended(query):
             if self._stopper.asked and not query.status["isTriggerActive"]:
@@ -217,10 +218,10 @@ class _Stream:
             return bool(query.awaitTermination(_POLL_SECONDS))  # type: ignore[arg-type]  # seconds, and fractions work
         except StreamingQueryException as problem:
             if self._failure is None:
-                self._failure = _query_failed(str(problem), self._bronze)
+                self._failure = query_failed(str(problem), self._bronze)
             return True
         except (Py4JError, OSError) as problem:
-            self._failure = _query_failed(f"its JVM is gone ({problem})", self._bronze)
+            self._failure = query_failed(f"its JVM is gone ({problem})", self._bronze)
             return True
 
     def _look(self) -> None:
@@ -243,30 +244,3 @@ def _as_one_path(folder: Path) -> str:
     """Spark takes a path for a pattern of paths."""
     special = "*?[]{}\\"
     return "".join(f"\\{character}" if character in special else character for character in str(folder))
-
-
-def _make_landing(bronze: Bronze) -> None:
-    try:
-        bronze.lake.landing(bronze.contract).mkdir(parents=True, exist_ok=True)
-    except FileExistsError:
-        raise _no_landing(bronze) from None
-
-
-def _no_landing(bronze: Bronze) -> Unreachable:
-    return Unreachable(
-        "the landing folder is not there, or is not a folder",
-        where=str(bronze.lake.landing(bronze.contract)),
-        data="nothing was read; files that were planned are not given up for lost",
-        next_step="mount or make it, then run it again",
-    )
-
-
-def _query_failed(said: str, bronze: Bronze) -> Unreachable:
-    is_full = "No space left on device" in said
-    first = next((line for line in said.splitlines() if line.strip()), "no reason was given")
-    return Unreachable(
-        "the disk is full" if is_full else f"Spark stopped the stream: {first[:300]}",
-        where=str(bronze.lake.run_folder(bronze.dataset) / SPARK_LOG),
-        data="what was committed stays committed; the batch that failed will be done again",
-        next_step="free some room and run it again" if is_full else f"smelt ingest {bronze.dataset} --drain",
-    )

@@ -9,7 +9,7 @@ from smelter.errors import Refused
 from smelter.lake.batches import Intent
 from smelter.lake.commits import TOKEN, ancestors, told
 from smelter.lake.home import BRONZE, DEAD_LETTERS
-from smelter.lake.identities import newest_bound
+from smelter.lake.identities import newest_moment
 
 
 def refuse_strangers(bronze: Bronze) -> None:
@@ -56,7 +56,7 @@ def _problems(bronze: Bronze) -> Iterator[str]:
             yield f"{name}.{bronze.dataset} is not the table that the records of batches tell of"
         if not bronze.books.tokens and bronze.table(name).current_snapshot() is not None:
             yield f"{name}.{bronze.dataset} has rows, and the records of all batches are lost"
-        newest = newest_bound(bronze.table(name))
+        newest = newest_moment(bronze.table(name))
         if newest is not None and newest > bronze.books.last_ingested_at:
             yield f"{name}.{bronze.dataset} has rows of a later batch than any that there is a record of: it is lost"
     for token in newest_tokens(bronze):

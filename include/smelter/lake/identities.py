@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -65,40 +66,25 @@ def counts_by_source(table: Table) -> dict[str, int]:
 
 
 def newest_moment(table: Table) -> datetime | None:
-    """The newest `_ingested_at`, also where no snapshot is left to tell it."""
-    newest = None
-    with files_needed(table):
-        for batch in table.scan(selected_fields=("_ingested_at",)).to_arrow_batch_reader():
-            highest = max((moment.as_py() for moment in batch.column("_ingested_at").unique()), default=None)
-            newest = highest if newest is None or (highest is not None and highest > newest) else newest
-    return None if newest is None else newest.astimezone(UTC)
-
-
-def newest_bound(table: Table) -> datetime | None:
-    """The newest `_ingested_at` as the statistics of the data files tell it; opens none of them."""
+    """The newest `_ingested_at`, also where no snapshot is left to tell it: from the files' bounds, opening none."""
     column = table.schema().find_field("_ingested_at").field_id
     bounds = (task.file.upper_bounds.get(column) for task in table.scan().plan_files())
     micros = max((int(from_bytes(TimestamptzType(), bound)) for bound in bounds if bound), default=None)
     return None if micros is None else datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=micros)
 
 
-class files_needed:  # noqa: N801  # reads as a sentence: with files_needed(table)
+@contextmanager
+def files_needed(table: Table) -> Iterator[None]:
     """A data file that is gone is named, with the table it belongs to."""
-
-    def __init__(self, table: Table) -> None:
-        self._name = ".".join(table.name())
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, _kind: object, problem: BaseException | None, _trace: object) -> None:
-        if isinstance(problem, FileNotFoundError):
-            raise Unreachable(
-                f"a data file of {self._name} is gone",
-                where=str(problem.filename or problem),
-                data="its rows cannot be read; nothing was changed",
-                next_step="smelt reconcile names the records; bring the file back from a backup",
-            ) from problem
+    try:
+        yield
+    except FileNotFoundError as problem:
+        raise Unreachable(
+            f"a data file of {'.'.join(table.name())} is gone",
+            where=str(problem.filename or problem),
+            data="its rows cannot be read; nothing was changed",
+            next_step="smelt reconcile names the records; bring the file back from a backup",
+        ) from problem
 
 
 @dataclass(frozen=True)

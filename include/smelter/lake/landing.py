@@ -8,7 +8,7 @@ import shutil
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from smelter.contracts.finished import is_finished
@@ -29,7 +29,7 @@ class Landing:
     unfinished: tuple[Path, ...] = ()  # temporary names
     unnameable: tuple[Path, ...] = ()  # Spark cannot see names that are not UTF-8
     linked: tuple[Path, ...] = ()  # links to folders, which are not followed
-    known: int = field(default=0)
+    known: int = 0
 
 
 def look_at(folder: Path, committed: Mapping[str, Unit]) -> Landing:

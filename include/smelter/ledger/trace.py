@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -44,7 +44,7 @@ class Trace:
     batch_state: str = ""
     arrived_at: datetime | None = None
     records_in_source: int | None = None
-    text: str | None = field(default=None)
+    text: str | None = None
 
 
 def datasets_of(lake: Lake, names: list[str], path: Path) -> list[str]:
