@@ -31,7 +31,7 @@ def test_a_required_field_cannot_be_added() -> None:
 def test_a_field_cannot_be_removed() -> None:
     change = the_change("a: {type: int} | b: {type: int}", "a: {type: int}")
     assert (change.where, change.what, change.is_safe) == ("fields.b", "removed", False)
-    assert change.way_out == "keep it, as an optional field; if it has a new name, say `was: b` there"
+    assert change.way_out == "keep it, as an optional field; or say `was: b` at its new name; or --drop b"
 
 
 def test_another_order_of_fields_is_safe() -> None:
