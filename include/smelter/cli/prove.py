@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import secrets
 import sys
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from smelter.cli.session import counted, print_json, print_table, session_of
+from smelter.cli.session import counted, print_json, session_of
 
 if TYPE_CHECKING:
     from smelter.prove.proof import Proof
@@ -60,7 +61,8 @@ def _list(points: dict[str, str], *, as_json: bool) -> None:
     if as_json:
         print_json(points)
     else:
-        print_table(("point", "what happens"), points.items())
+        for line in _aligned(list(points.items()), "<<"):
+            print(line)
 
 
 def _code(proof: Proof) -> int:
@@ -94,7 +96,8 @@ def _print(proof: Proof) -> None:
     names = ("rounds", "files", "records", "bronze", "dead_letters", "lost", "doubled")
     columns = ("point", "rounds", "files", "records", "in bronze", "dead letters", "lost", "doubled", "outcome")
     rows = [(one.point, *(f"{getattr(one, name):,}" for name in names), one.outcome) for one in tallies(proof)]
-    print_table(columns, rows, right=columns[1:-1])
+    for line in _aligned([columns, *rows], "<>>>>>>><"):
+        print(line)
     for one in proof.of(State.FAILED):
         print(f"round {one.round.number} FAILED: {one.why[0]}\n  lake: {proof.kept}/lake, dataset {one.round.dataset}")
         print(f"  again: {one.round.command}")
@@ -106,6 +109,13 @@ def _print(proof: Proof) -> None:
         print(f"stopped after {len(proof.outcomes)} of {proof.asked} rounds")
     print(f"seed {proof.seed}")
     print(proof.sentence)
+
+
+def _aligned(rows: Sequence[Sequence[str]], sides: str) -> Iterator[str]:
+    """A table whose lines are never folded: a name of a point is there to be copied."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        yield "  ".join(f"{cell:{side}{width}}" for cell, side, width in zip(row, sides, widths, strict=True)).rstrip()
 
 
 def _as_json(proof: Proof) -> dict[str, Any]:

@@ -9,6 +9,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -108,11 +109,23 @@ class Ground:
         for place in (*places, self.lake.root / "landing" / dataset, self.folder / dataset):
             shutil.rmtree(place, ignore_errors=True)
 
+    def _stop_spark(self) -> None:
+        """Stop the session, and wait until its JVM is gone: it would only notice later that nobody needs it."""
+        from pyspark import SparkContext
+
+        with suppress(Exception):  # a JVM that is gone cannot be stopped
+            self.spark.stop()
+        gateway, SparkContext._gateway, SparkContext._jvm = SparkContext._gateway, None, None
+        if gateway is not None:
+            gateway.shutdown()
+            gateway.proc.stdin.close()
+            gateway.proc.wait()
+
     def leave(self, *, keep: bool) -> None:
         """End every process, and remove the folder unless it is kept."""
         for child in list(self.children):
             self.kill(child)
         if "spark" in self.__dict__:
-            self.spark.stop()
+            self._stop_spark()
         if not keep:
             shutil.rmtree(self.folder, ignore_errors=True)

@@ -94,7 +94,7 @@ def point_named(name: str) -> Point:
     """The point of that name; a wrong one is refused with the nearest."""
     found = {point.name: point for point in POINTS}
     if name not in found:
-        near = difflib.get_close_matches(name.lower(), found, n=1, cutoff=0.4)
+        near = difflib.get_close_matches(name.lower(), found, n=1)
         hint = f"; did you mean `{near[0]}`?" if near else ""
         raise WrongUsage(f"there is no point `{name}`{hint}", next_step="smelt prove --list")
     return found[name]
