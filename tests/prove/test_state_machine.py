@@ -15,7 +15,7 @@ from random import Random
 from unittest.mock import patch
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, precondition, rule
 from model import File, Model
@@ -242,5 +242,6 @@ TestStream.settings = settings(
     database=None,
     deadline=None,
     print_blob=False,
+    phases=list(Phase) if EXAMPLES else [Phase.generate],  # to make a failure small takes minutes
     suppress_health_check=list(HealthCheck),
 )

@@ -15,6 +15,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pyiceberg.exceptions import NoSuchTableError
+
 from smelter.errors import Unreachable
 from smelter.lake.home import BRONZE, DEAD_LETTERS, Lake
 from smelter.prove import processes
@@ -103,7 +105,8 @@ class Ground:
     def forget(self, dataset: str) -> None:
         """Remove a dataset that nobody needs any more, so that a night of rounds needs the room of one."""
         for namespace in (BRONZE, DEAD_LETTERS):
-            self.lake.catalog.drop_table((namespace, dataset))
+            with suppress(NoSuchTableError):
+                self.lake.catalog.drop_table((namespace, dataset))
             shutil.rmtree(self.lake.table_location(namespace, dataset), ignore_errors=True)
         places = (self.lake.checkpoint(dataset), self.lake.receipts(dataset), self.lake.run_folder(dataset))
         for place in (*places, self.lake.root / "landing" / dataset, self.folder / dataset):

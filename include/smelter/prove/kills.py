@@ -75,8 +75,20 @@ def kill_at_their_points(scenes: Sequence[Scene]) -> None:
     for scene, point, files in struck.values():
         if not (scene.folder / "mark").exists():
             raise AssertionError(f"the driver did not come to {point}: {said(scenes[0].folder)}")
+        _check_what_is_left(scene, point)
         steady = 1 if point == IN_A_TASK else 0  # the long file takes long to be read a second time, so it stays
         scene.meddle(files[steady:], shows=point in BEFORE_THE_INTENT)
+
+
+def _check_what_is_left(scene: Scene, point: str) -> None:
+    """A driver that died somewhere else than at its point would prove something else."""
+    left = len(scene.books.planned()), len(scene.books.prepared())
+    must_be = (
+        int(point in ("planned", "judged", IN_A_TASK)),
+        int(point in ("prepared", "between_commits", "committed")),
+    )
+    if left != must_be:
+        raise AssertionError(f"killed at {point}, the driver left {left} planned and prepared batches, not {must_be}")
 
 
 @dataclass(frozen=True)
@@ -125,19 +137,26 @@ def kill_jvm(scenes: Sequence[Scene]) -> None:
 
 
 def kill_at_random(scenes: Sequence[Scene]) -> None:
-    """A following driver is killed at a random moment; files arrive all the time, also while there is no driver."""
+    """A following driver is killed at random moments; files arrive all the time, also while there is no driver."""
     (scene,) = scenes
-    moment = scene.chance.uniform(0, 2)
+    moments = [scene.chance.uniform(0, 2) for _ in range(scene.chance.choice((1, 2)))]
     with _files_arriving(scene):
-        driver = drive(scene.ground, scene.folder, [order_of(scene, "halt", "never", follow=True, max_files=5)])
-        try:
-            scene.ground.wait_until(
-                lambda: bool(scene.books.done()) or driver.poll() is not None, "the driver had its first batch"
-            )
-            time.sleep(moment)
-            has_ended = driver.poll() is not None
-        finally:
-            scene.ground.kill(driver)
+        for moment in moments:
+            _follow_until(scene, moment)
+
+
+def _follow_until(scene: Scene, moment: float) -> None:
+    """A driver follows until so many seconds after its first batch."""
+    before = len(scene.books.done())
+    driver = drive(scene.ground, scene.folder, [order_of(scene, "halt", "never", follow=True, max_files=5)])
+    try:
+        scene.ground.wait_until(
+            lambda: len(scene.books.done()) > before or driver.poll() is not None, "the driver had its first batch"
+        )
+        time.sleep(moment)
+        has_ended = driver.poll() is not None
+    finally:
+        scene.ground.kill(driver)
     if has_ended:
         raise AssertionError(f"the driver ended by itself: {said(scene.folder)}")
 

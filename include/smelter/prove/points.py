@@ -42,7 +42,7 @@ POINTS: tuple[Point, ...] = (
     Point("kill_worker", "kill -9 of the Python worker of a task; the driver survives", kills.kill_worker),
     Point("kill_jvm", "kill -9 of the JVM alone, at a random point of a batch", kills.kill_jvm),
     Point(
-        "kill_at_random", "kill -9 of a following driver at a random moment, while files arrive", kills.kill_at_random
+        "kill_at_random", "kill -9 of a following driver at random moments, while files arrive", kills.kill_at_random
     ),
     Point("kill_in_restart", "a crash, and kill -9 of the driver that finishes its batch", kills.kill_in_restart),
     Point("stop_in_batch", "SIGTERM in mid-batch, once or twice", stops.stop_in_batch),
