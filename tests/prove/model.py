@@ -71,8 +71,12 @@ class Model:
         """Files that are there and in no batch."""
         return [source for source, one in self.files.items() if one.taken is None and not one.is_gone]
 
+    def is_open(self, source: str) -> bool:
+        """Is the file in a batch that was planned and never prepared?"""
+        return self.files[source].planned is not None and self.files[source].taken is None
+
     def _planned(self) -> Iterable[tuple[str, File]]:
-        return [(s, one) for s, one in self.files.items() if one.planned is not None and one.taken is None]
+        return [(source, one) for source, one in self.files.items() if self.is_open(source)]
 
     def _take(self, one: File) -> None:
         reason = "file_unreadable" if one.is_gone else "file_changed" if one.planned != one.modified else ""

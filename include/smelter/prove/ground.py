@@ -25,6 +25,7 @@ from smelter.settings import Settings
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+SURVIVES = "/var/tmp"  # noqa: S108
 NEEDED_BYTES = 1_000_000_000
 PATIENCE_SECONDS = 120.0
 
@@ -44,9 +45,9 @@ class Ground:
 
     @classmethod
     def new(cls, settings: Settings) -> Ground:
-        """A scratch folder that outlives a restart of the machine, because a failed round's lake is kept in it."""
-        place = None if "TMPDIR" in os.environ else next((p for p in ("/var/tmp",) if os.access(p, os.W_OK)), None)  # noqa: S108
-        folder = Path(tempfile.mkdtemp(prefix="smelter-prove-", dir=place)).resolve()
+        """A scratch folder that outlives a restart of the machine where it can: a failed round's lake is kept in it."""
+        survives = "TMPDIR" not in os.environ and os.access(SURVIVES, os.W_OK)
+        folder = Path(tempfile.mkdtemp(prefix="smelter-prove-", dir=SURVIVES if survives else None)).resolve()
         free = shutil.disk_usage(folder).free
         if free < NEEDED_BYTES:
             folder.rmdir()
