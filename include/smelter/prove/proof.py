@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -16,6 +17,7 @@ from smelter.prove.rounds import Outcome, Round, State, prove
 from smelter.settings import Settings
 
 _POLL_SECONDS = 0.2
+_SAME_SIGNAL_SECONDS = 1.0  # `timeout` signals its child and then the whole group: that is one wish, not two
 
 
 @dataclass
@@ -103,9 +105,13 @@ def _stopped_by_signals(over: threading.Event) -> Iterator[None]:
         yield
         return
 
+    first = 0.0
+
     def on_signal(_number: int, _frame: FrameType | None) -> None:
-        if over.is_set():
+        nonlocal first
+        if over.is_set() and time.monotonic() > first + _SAME_SIGNAL_SECONDS:
             raise KeyboardInterrupt
+        first = first or time.monotonic()
         over.set()
 
     before: dict[signal.Signals, Any] = {
