@@ -79,6 +79,32 @@ def test_a_wider_column_keeps_its_values(
     assert ids(data)["a"] == number
 
 
+@pytest.mark.parametrize(("before", "after", "old", "new"), [(b, a, o, n) for b, a, o, n, _, _ in (WIDER[0], WIDER[4])])
+@pytest.mark.parametrize("partition", ["a", "bucket(4, a)"])
+def test_a_column_that_the_table_is_partitioned_by_may_become_wider(
+    lake: Lake, spark: SparkSession, before: str, after: str, old: Any, new: Any, partition: str
+) -> None:
+    more = f'bronze: {{partition_by: ["{partition}"]}}\n'
+    data = Dataset(lake, contract_of(f'a: {{type: "{before}"}}', more))
+    data.take([{"a": old}])
+    with load_table(lake, BRONZE, data.name).transaction() as transaction:
+        transaction.set_properties({"commit.manifest.min-count-to-merge": "2"})  # so that old entries are written anew
+    changed(data, f'a: {{type: "{after}"}}', more)
+    data.take([{"a": new}, {"a": old}])
+    data.take([{"a": old}])
+    found = [row["a"] for row in read_alike(data, spark, ["a"])]
+    assert [float(value) for value in found] == [old, new, old, old]
+    literal = found[0]
+    assert [row["a"] for row in read_alike(data, spark, ["a"], f"a = {literal}")] == [literal] * 3
+    name = f"lake.bronze.{data.name}"
+    spark.sql(f"CALL lake.system.rewrite_manifests('{name}')").collect()
+    spark.sql(
+        f"CALL lake.system.rewrite_data_files(table => '{name}', options => map('rewrite-all', 'true'))"
+    ).collect()
+    data.take([{"a": new}])
+    assert [row["a"] for row in read_alike(data, spark, ["a"])] == [*found, found[1]]
+
+
 def test_an_added_field_is_null_before_and_has_values_after(lake: Lake, spark: SparkSession) -> None:
     data = Dataset(lake, contract_of("a: {type: int}"))
     data.take([{"a": 1}])
@@ -145,6 +171,14 @@ def test_a_column_that_the_table_is_or_was_partitioned_by_cannot_be_dropped(lake
     changed(data, "a: {type: int}\nz: {type: int}")
     with pytest.raises(Refused, match="was partitioned by it"):
         changed(data, "z: {type: int}", drop=("a",))
+
+
+def test_a_column_that_the_table_is_partitioned_by_cannot_become_a_double(lake: Lake) -> None:
+    more = "bronze: {partition_by: [a]}\n"
+    data = Dataset(lake, contract_of("a: {type: float}", more))
+    data.take([{"a": 0.5}])
+    with pytest.raises(Refused, match="cannot become a double"):
+        changed(data, "a: {type: double}", more)
 
 
 def test_a_batch_that_was_prepared_before_the_change_is_finished_after_it(lake: Lake, spark: SparkSession) -> None:
