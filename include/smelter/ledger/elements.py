@@ -111,7 +111,7 @@ def _before_next_object(window: Window, offset: int, limits: CountLimits) -> int
             return None
         if found.end() == len(window.data) and end - start <= most and window.grow():
             offset = start
-        elif start == end or _is_whole_object(window, end, limits):
+        elif start == end or (end - start <= most and _is_whole_object(window, end, limits)):
             return start
         else:
             offset = end

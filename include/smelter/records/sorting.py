@@ -18,10 +18,11 @@ import numpy as np
 import pyarrow as pa
 
 from smelter.contracts import Contract
+from smelter.contracts.types import MAX_NESTING
 from smelter.records.account import Account
 from smelter.records.columns import build_fields, fields_of
 from smelter.records.letters import Problem
-from smelter.records.pieces import Decoded, whole_records
+from smelter.records.pieces import Decoded, is_too_deep_somewhere, whole_records
 from smelter.records.problems import Inspector
 from smelter.records.quotes import quotes_in, quotes_of
 from smelter.records.revive import revive
@@ -60,6 +61,7 @@ class Sorter:
         self._decode_one, self._decode_lines, self._decode_array = one.decode, one.decode_lines, many.decode
         self._columns = fields_of(contract)
         self._inspector = Inspector(contract, limits)
+        self._may_be_too_deep = contract.unknown_fields == "ignore" or limits.max_depth <= MAX_NESTING
         self._refused_in_a_row = 0
 
     def problems_of(self, record: bytes, arrived_at: int) -> tuple[Problem, ...]:
@@ -67,13 +69,16 @@ class Sorter:
         return tuple(self._inspector.problems_of(record, arrived_at))
 
     def decode_window(self, window: bytes, is_array: bool) -> list[Any] | None:
-        """All records of a window at once, or None if the decoder refuses one of them."""
+        """All records of a window at once, or None if the decoder refuses one of them, or one is nested too deep."""
         try:
             if not window.isascii():
                 window.decode("utf-8")
-            return self._decode_array(b"[" + window + b"]") if is_array else self._decode_lines(window)
+            values = self._decode_array(b"[" + window + b"]") if is_array else self._decode_lines(window)
         except _NOT_TAKEN:
             return None
+        if self._may_be_too_deep and is_too_deep_somewhere(window, is_array, self._limits.max_depth):
+            return None
+        return values
 
     def sort_decoded(self, piece: Decoded, arrived_at: int) -> Sorted:
         """Sort the records of a window that the decoder took whole. The decoded values are let go."""
