@@ -49,6 +49,9 @@ CORNERS: list[tuple[bytes, CountLimits, Kinds]] = [
     (b"[{x,    {}]", FIVE, [("not_json", b"{x"), ("accepted", b"")]),
     (b"[{x,     {}]", FIVE, [("record_too_large", b"{x,     {}]")]),  # the object begins too far behind the comma
     (b"x        \n{}", FIVE, [("not_json", b"x"), ("accepted", b"")]),  # white space at its end makes nothing long
+    (b'[",{}" "x",2]', FIVE, [("record_too_large", b'",{}" "x"'), ("not_an_object", b"2")]),
+    (b'[",{}"    "x"y]', CountLimits(max_record_bytes=8), [("record_too_large", b'",{}"    "x"y')]),
+    (b'[",{}"    "x"y]', CountLimits(max_record_bytes=9), [("not_json", b'"'), ("record_too_large", b'{}"    "x"y]')]),
     (b"{}", CountLimits(max_record_bytes=1), [("record_too_large", b"{}")]),
 ]
 

@@ -100,6 +100,8 @@ def _guessed_end(text: Text, start: int) -> int | None:
 
 
 def _broken(text: Text, error: int, last_token: int) -> Piece:
+    if error - text.at > text.max_bytes:
+        return _pass_over(text, Passed(text.max_bytes))
     text.fill(error - text.at + LOOK_AHEAD_BYTES)
     end = _level_end(text, error)
     if end is None:
