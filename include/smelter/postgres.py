@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from psycopg2.extensions import connection as Line  # noqa: N812
 
 CATALOG_NAME = "lake"
+_LOCK_SECONDS = 30
 # Under a catalog name of its own, so that neither Spark nor PyIceberg takes it for a namespace of theirs.
 _OWNER = ("smelter", CATALOG_NAME, "tables")
 
@@ -24,6 +25,8 @@ def open_line(address: CatalogAddress) -> Line:
 
     line = psycopg2.connect(**address.libpq())
     line.autocommit = True
+    with line.cursor() as cursor:
+        cursor.execute("select set_config('lock_timeout', %s, false)", (f"{_LOCK_SECONDS * 1000:.0f}",))
     return line
 
 

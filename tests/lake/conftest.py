@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from postgres_server import postgres, running_postgres  # noqa: F401
 from smelter.lake.home import Lake
 from smelter.settings import Settings
 
@@ -20,14 +21,20 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 @pytest.fixture(scope="session")
-def lake(tmp_path_factory: pytest.TempPathFactory) -> Lake:
+def lake(file_lake: Lake) -> Lake:
+    """The lake of a test, unless its file has another."""
+    return file_lake
+
+
+@pytest.fixture(scope="session")
+def file_lake(tmp_path_factory: pytest.TempPathFactory) -> Lake:
     return Lake.at(Settings(lake=tmp_path_factory.mktemp("shared") / "la ke"))
 
 
 @pytest.fixture(scope="session")
-def spark(lake: Lake, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+def spark(file_lake: Lake, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     from smelter.lake.session import start_spark
 
-    session = start_spark(lake, "tests", tmp_path_factory.mktemp("spark"))
+    session = start_spark(file_lake, "tests", tmp_path_factory.mktemp("spark"))
     yield session
     session.stop()

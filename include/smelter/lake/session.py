@@ -56,10 +56,14 @@ def start_spark(lake: Lake, name: str, run_folder: Path) -> SparkSession:
             data="nothing was read; what was committed stays committed",
             next_step="smelt doctor",
         ) from problem
-    if lake.address is not None:  # not before: all that the builder is given stands on the command line of the JVM
-        for key, value in lake.address.jdbc_secrets().items():
-            session.conf.set(f"{_CATALOG}.jdbc.{key}", value)
+    for key, value in _secrets(lake).items():  # not before: what the builder has stands on the JVM's command line
+        session.conf.set(key, value)
     return session
+
+
+def catalog_configuration(lake: Lake) -> dict[str, str]:
+    """What makes a session see the lake's tables; a password among it, so it is set on a session that runs."""
+    return {**_catalog(lake), **_secrets(lake)}
 
 
 def _configuration(jars: list[Path], run_folder: Path) -> dict[str, str]:
@@ -93,6 +97,11 @@ def _catalog(lake: Lake) -> dict[str, str]:
         f"{_CATALOG}.warehouse": str(lake.root / layout.TABLES),
         f"{_CATALOG}.cache-enabled": "false",  # foreachBatch has its own session: tables would be stale in the other
     }
+
+
+def _secrets(lake: Lake) -> dict[str, str]:
+    secrets = lake.address.jdbc_secrets() if lake.address is not None else {}
+    return {f"{_CATALOG}.jdbc.{name}": value for name, value in secrets.items()}
 
 
 def _is_submitted() -> bool:
