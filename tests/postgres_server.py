@@ -111,6 +111,15 @@ class PostgresServer:
             line.rollback()
 
     @contextmanager
+    def changing_rows(self, database: str) -> Iterator[None]:
+        """Somebody has an open transaction that has touched every table of the catalog, and changed none."""
+        with self._line(database) as line, line.cursor() as cursor:
+            line.autocommit = False
+            cursor.execute("update iceberg_tables set table_name = table_name")
+            yield
+            line.commit()
+
+    @contextmanager
     def _line(self, database: str) -> Iterator[Any]:
         line = psycopg2.connect(
             host=HOST, port=self.port, user=_ADMIN, password=_ADMIN_PASSWORD, dbname=database, connect_timeout=5

@@ -51,7 +51,7 @@ class Settings(BaseModel):
     catalog: Annotated[CatalogAddress | None, PlainValidator(_address)] = Field(
         default=None,
         description="A PostgreSQL database for the catalog, as `postgresql://USER@HOST:5432/DATABASE`, instead of the "
-        "file in the lake; see [catalog.md](catalog.md).",
+        "file in the lake; see docs/catalog.md.",
     )
     max_record_bytes: int = Field(
         default=16 * 1024 * 1024,

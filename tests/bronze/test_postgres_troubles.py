@@ -192,6 +192,7 @@ def test_nothing_that_the_stream_writes_holds_the_password(stream: Stream) -> No
     stream.drain_here()
     table = load_table(stream.lake, BRONZE, stream.name)
     assert SECRET not in f"{table!r} {table.properties} {table.io.properties} {table.catalog.properties}"
+    assert "uri" not in {**table.io.properties, **table.catalog.properties}
     assert SECRET in str(stream.lake.address.libpq())  # so that the search below is for something
     files = [path for path in stream.lake.root.rglob("*") if path.is_file()]
     assert len(files) > 10

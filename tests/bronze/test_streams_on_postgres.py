@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from accounts import check
 from conftest import NewStream
-from streams import Stream, contract_of
+from streams import LIMITS, Stream, contract_of
 
 # The behaviour suite of the file, on the database: these functions are collected here with the fixtures below.
 from test_batches import (  # noqa: F401
@@ -28,8 +29,10 @@ from test_lost_books import (  # noqa: F401
 )
 
 from postgres_server import PostgresServer
+from smelter.bronze.recovery import recover
 from smelter.lake.home import Lake
 from smelter.lake.session import catalog_configuration
+from smelter.ledger.reconcile import reconcile
 from smelter.settings import Settings
 
 if TYPE_CHECKING:
@@ -63,3 +66,23 @@ def spark(spark: SparkSession, lake_of_session: Lake) -> SparkSession:
 def shared(lake_of_session: Lake) -> NewStream:
     """Makes streams in the lake of that session."""
     return lambda **words: Stream(lake_of_session, contract_of(next(_names), **words))
+
+
+@pytest.mark.jvm
+def test_a_database_that_was_restored_to_an_earlier_hour_is_noticed_and_its_records_come_back(
+    stream: Stream, spark: SparkSession, postgres: PostgresServer
+) -> None:
+    assert stream.lake.address is not None
+    name = stream.lake.address.database
+    stream.add("kept.json")
+    stream.drain_here()
+    backup = postgres.ask("select metadata_location, table_namespace, table_name from iceberg_tables", database=name)
+    stream.add("forgotten.json")
+    stream.drain_here(batch=1)
+    for row in backup:
+        words = "update iceberg_tables set metadata_location = %s where table_namespace = %s and table_name = %s"
+        postgres.do(words, *row, database=name)
+    problems = reconcile(stream.lake, stream.name).problems
+    assert {problem.source.rpartition("/")[2] for problem in problems} == {"forgotten.json"}
+    recover(stream.lake, stream.contract, LIMITS, spark=spark)
+    check(stream)

@@ -18,8 +18,8 @@ from smelter.cli.main import run
 from smelter.errors import Refused, SmelterError
 from smelter.lake import drop as dropping
 from smelter.lake.catalog import open_database
-from smelter.lake.home import Lake
-from smelter.lake.tables import datasets
+from smelter.lake.home import BRONZE, Lake
+from smelter.lake.tables import datasets, load_table
 from smelter.settings import Settings
 
 Smelt = Callable[..., tuple[int, str, str]]
@@ -145,8 +145,26 @@ def test_two_writers_are_kept_apart_whatever_isolation_the_database_prefers(
     postgres.do(f'alter database "{address.database}" set synchronous_commit = off')
     lake = Lake.at(Settings(lake=root, catalog=address))
     two_writers_add_once(lake)
+    _takes_beside_an_open_transaction(lake, postgres, address)
     with lake.catalog.engine.connect() as line:
         assert line.exec_driver_sql("show synchronous_commit").scalar() == "on"
+
+
+def _takes_beside_an_open_transaction(lake: Lake, postgres: PostgresServer, address: CatalogAddress) -> None:
+    """A commit that waits for somebody's transaction to end, and is then made."""
+    data = Dataset(lake, contract_of("a: {type: int}"))
+    data.take([{"a": 1}])
+    theirs = postgres.changing_rows(address.database)
+    end = threading.Timer(0.5, theirs.__exit__, (None, None, None))
+
+    def begin(point: str) -> None:
+        if point == "prepared":
+            theirs.__enter__()
+            end.start()
+
+    data.take([{"a": 2}], begin)
+    end.join()
+    assert load_table(lake, BRONZE, data.name).scan().to_arrow().num_rows == 2
 
 
 def test_reading_commands_make_nothing_in_an_empty_database(
@@ -245,7 +263,7 @@ def test_the_doctor_says_whether_the_catalog_answers(
 
     is_well, found = said()
     assert is_well
-    assert found.startswith(f"{address} PostgreSQL ")
+    assert found.startswith(f"{address}, PostgreSQL ")
     assert found.endswith(", 3 tables")
     postgres.stop()
     is_well, found = said()

@@ -128,11 +128,11 @@ def check_catalog(settings: Settings) -> Check:
             return _check_file(lake / CATALOG)
         with asking(address) as line:
             begun = is_of(owner_of(line), lake.resolve() / TABLES, address)
-            version = f"PostgreSQL {line.info.parameter_status('server_version')}"
-            tables = f"{count_tables(line)} tables" if begun else "(will be made when it is needed)"
+            version = str(line.info.parameter_status("server_version")).split()[0]
+            tables = f"{count_tables(line)} tables" if begun else "its tables will be made when they are needed"
     except SmelterError as problem:
         return Check("catalog", False, problem.what, problem.next_step)
-    return Check("catalog", True, f"{address} {version}, {tables}")
+    return Check("catalog", True, f"{address}, PostgreSQL {version}, {tables}")
 
 
 def _check_file(file: Path) -> Check:
