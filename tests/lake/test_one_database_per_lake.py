@@ -1,81 +1,23 @@
-"""A database is the catalog of one lake: another one is refused, a drop takes its own, and asking makes nothing."""
+"""A database is the catalog of one lake, and a lake has one catalog: anything else is refused."""
 
 from __future__ import annotations
 
-import json
 import threading
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
+from catalog_rows import Smelt, made_in, rows_of
 from datasets import Dataset, contract_of
 from test_beside_others import test_two_writers_of_the_same_batch_add_it_once as two_writers_add_once
 
-from postgres_server import SECRET, PostgresServer
-from smelter.catalog_address import CatalogAddress, parse_address
-from smelter.cli.main import run
+from postgres_server import PostgresServer
+from smelter.catalog_address import CatalogAddress
 from smelter.errors import Refused, SmelterError
-from smelter.lake import drop as dropping
 from smelter.lake.catalog import open_database
 from smelter.lake.home import BRONZE, Lake
 from smelter.lake.tables import datasets, load_table
 from smelter.settings import Settings
-
-Smelt = Callable[..., tuple[int, str, str]]
-
-
-@pytest.fixture
-def setting(postgres: PostgresServer) -> str:
-    """The address of a new database, with its password."""
-    return postgres.database()
-
-
-@pytest.fixture
-def address(setting: str) -> CatalogAddress:
-    return parse_address(setting)
-
-
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    return tmp_path / "pond"
-
-
-@pytest.fixture
-def data(root: Path, address: CatalogAddress) -> Dataset:
-    """A lake with a dataset of one batch."""
-    data = Dataset(Lake.at(Settings(lake=root, catalog=address)), contract_of("a: {type: int}", name="things"))
-    data.take([{"a": 1}, {"a": "no"}])
-    return data
-
-
-@pytest.fixture
-def smelt(root: Path, setting: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Smelt:
-    """Runs a command on the lake with its catalog named by the setting; gives exit code, output and errors."""
-    monkeypatch.setenv("SMELTER_LAKE", str(root))
-    monkeypatch.setenv("SMELTER_CATALOG", setting)
-
-    def call(*words: str) -> tuple[int, str, str]:
-        code = run(list(words))
-        said = capsys.readouterr()
-        assert SECRET not in said.out + said.err
-        return code, said.out, said.err
-
-    return call
-
-
-def rows_of(postgres: PostgresServer, address: CatalogAddress) -> list[tuple[Any, ...]]:
-    """Everything that the database holds, to see that it stayed as it was."""
-    words = "select catalog_name, table_namespace, table_name, metadata_location from iceberg_tables order by 1, 2, 3"
-    more = (
-        "select catalog_name, namespace, property_key, property_value from iceberg_namespace_properties order by 1, 2"
-    )
-    return [row for one in (words, more) for row in postgres.ask(one, database=address.database)]
-
-
-def made_in(postgres: PostgresServer, address: CatalogAddress) -> list[str]:
-    words = "select tablename from pg_tables where schemaname = 'public' order by 1"
-    return [name for (name,) in postgres.ask(words, database=address.database)]
 
 
 def test_another_lake_is_refused_and_changes_nothing(
@@ -167,66 +109,6 @@ def _takes_beside_an_open_transaction(lake: Lake, postgres: PostgresServer, addr
     assert load_table(lake, BRONZE, data.name).scan().to_arrow().num_rows == 2
 
 
-def test_reading_commands_make_nothing_in_an_empty_database(
-    smelt: Smelt, postgres: PostgresServer, address: CatalogAddress, root: Path
-) -> None:
-    code, out, _ = smelt("status")
-    assert (code, "nothing has been ingested into" in out) == (0, True)
-    code, _, err = smelt("reconcile")
-    assert (code, "nothing has been ingested yet" in err) == (3, True)
-    assert smelt("sql", "show tables")[0] == 0
-    assert smelt("lake", "drop", "--yes")[1].startswith("there is nothing to drop")
-    assert smelt("doctor")[0] == 0
-    assert made_in(postgres, address) == []
-    assert {path.name for path in root.iterdir()} == {"layout"}
-
-
-def test_commands_read_what_the_database_names(data: Dataset, smelt: Smelt) -> None:
-    assert smelt("reconcile")[0] == 0
-    code, out, _ = smelt("status", "--json")
-    assert (code, json.loads(out)[0]["rows"]) == (0, {"bronze.things": 1, "dead_letters.things": 1})
-    assert json.loads(smelt("sql", "select a from bronze.things", "--json")[1]) == [{"a": 1}]
-    assert smelt("trace", "--where", "a = 1")[0] == 0
-
-
-def test_a_drop_takes_the_lake_out_of_the_database_and_leaves_the_rest(
-    data: Dataset, smelt: Smelt, postgres: PostgresServer, address: CatalogAddress, root: Path
-) -> None:
-    words = "insert into iceberg_tables (catalog_name, table_namespace, table_name) values ('another', 'a', 'b')"
-    postgres.do(words, database=address.database)
-    code, out, _ = smelt("lake", "drop", "--yes")
-    assert (code, "the names of 3 tables in postgresql://" in out) == (0, True)
-    assert rows_of(postgres, address) == [("another", "a", "b", None)]
-    assert {path.name for path in root.iterdir()} == {"layout", "landing"}
-    assert smelt("lake", "drop", "--yes")[1].startswith("there is nothing to drop")
-    again = Dataset(Lake.at(Settings(lake=root, catalog=address)), data.contract)
-    assert again.take([{"a": 1}]).accepted == 1
-
-
-def test_a_drop_that_was_killed_anywhere_is_finished_by_the_next(
-    data: Dataset, postgres: PostgresServer, address: CatalogAddress, root: Path
-) -> None:
-    done = 0
-    while parts := dropping.plan_drop(root, address):
-        dropping.drop(parts[:1])
-        done += 1
-    assert done == 5  # receipts, run, the database, the note of where it is, tables
-    assert rows_of(postgres, address) == []
-    assert {path.name for path in root.iterdir()} == {"layout", "landing"}
-
-
-def test_a_drop_without_its_database_removes_nothing(
-    data: Dataset, smelt: Smelt, postgres: PostgresServer, root: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    before = sorted(root.rglob("*"))
-    postgres.stop()
-    assert smelt("lake", "drop", "--yes")[0] == 3
-    monkeypatch.delenv("SMELTER_CATALOG")
-    code, _, err = smelt("lake", "drop", "--yes")
-    assert (code, "and no setting names it" in err) == (1, True)
-    assert sorted(root.rglob("*")) == before
-
-
 @pytest.mark.parametrize("words", [["status"], ["reconcile"], ["sql", "show tables"], ["contract", "check"]])
 def test_a_lake_whose_catalog_is_a_database_is_not_taken_for_an_empty_one(
     data: Dataset, smelt: Smelt, monkeypatch: pytest.MonkeyPatch, words: list[str], root: Path
@@ -252,20 +134,3 @@ def test_a_lake_with_a_catalog_file_is_not_moved_by_a_setting(
     assert made_in(postgres, address) == []
     assert smelt("lake", "drop", "--yes")[0] == 0
     assert smelt("status")[0] == 0
-
-
-def test_the_doctor_says_whether_the_catalog_answers(
-    data: Dataset, smelt: Smelt, postgres: PostgresServer, address: CatalogAddress
-) -> None:
-    def said() -> tuple[bool, str]:
-        checks = json.loads(smelt("doctor", "--json")[1])["checks"]
-        return next((check["ok"], check["found"]) for check in checks if check["name"] == "catalog")
-
-    is_well, found = said()
-    assert is_well
-    assert found.startswith(f"{address}, PostgreSQL ")
-    assert found.endswith(", 3 tables")
-    postgres.stop()
-    is_well, found = said()
-    assert not is_well
-    assert "Connection refused" in found
