@@ -137,3 +137,14 @@ def test_a_catalog_that_somebody_holds_is_told_after_a_while(
     with postgres.holding("iceberg_tables", parse_address(address).database), pytest.raises(Unreachable, match="lock"):
         connect(lake.path)
     connect(lake.path).close()
+
+
+def test_a_lake_that_notes_a_database_is_not_taken_for_an_empty_one(
+    lake: SmallLake, address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lake.with_events([1])
+    (lake.path / "catalog.address").write_text("postgresql://smelter@db.example:5432/lakes\n")
+    connect(lake.path).close()
+    monkeypatch.delenv("SMELTER_CATALOG")
+    with pytest.raises(Refused, match=r"in postgresql://smelter@db\.example:5432/lakes, and no setting names it"):
+        connect(lake.path)
