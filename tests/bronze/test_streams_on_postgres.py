@@ -23,6 +23,10 @@ from test_foreign_care import (  # noqa: F401
     test_a_stream_goes_on_exactly_once_after_foreign_expiry_and_the_loss_of,
     test_foreign_expiry_between_the_two_commits_of_a_running_batch_hurts_nothing,
 )
+from test_live_contracts import (  # noqa: F401
+    test_contracts_change_again_and_again_beside_a_busy_stream,
+    test_of_two_that_apply_at_once_one_wins_and_the_other_is_told,
+)
 from test_lost_books import (  # noqa: F401
     test_a_table_that_was_dropped_is_noticed_and_filled_again,
     test_when_only_the_letters_of_a_batch_were_committed_a_recovery_writes_its_rows,
