@@ -46,7 +46,7 @@ class Dataset:
         """One file of records becomes one batch, in this process."""
         landing = self.lake.root / self.contract.source.files
         landing.mkdir(parents=True, exist_ok=True)
-        file = landing / f"{next(_files)}.json"
+        file = landing / f"{next(_files):06}.json"
         file.write_text("".join(json.dumps(record) + "\n" for record in records))
         bronze = Bronze(self.lake, self.contract, Limits(), Here(), reach)
         report = bronze.take_in([unit_of(file)], "test", bronze.books.next_sequence())
@@ -70,7 +70,7 @@ def by_pyiceberg(data: Dataset, where: str = "") -> list[dict[str, Any]]:
 
 def by_duckdb(data: Dataset, what: str = "*", where: str = "true") -> list[dict[str, Any]]:
     query = f"select {what} from bronze.{data.name} where {where} order by _source, _position"
-    with connect(data.lake.root) as explorer:
+    with connect(data.lake.root, catalog=data.lake.address) as explorer:
         answer = explorer.execute(query)
         return [plain(dict(zip(answer.columns, row, strict=True))) for row in answer.fetchall()]
 

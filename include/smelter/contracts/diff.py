@@ -70,6 +70,11 @@ def _fields(old: Contract, new: Contract, dropped: Collection[str]) -> Iterator[
             continue
         if origin != name:
             yield _renamed(origin, name, old, new)
+        elif rules.was in old.fields:
+            why = f"it says `was: {rules.was}`, and `{name}` is there already, with values of its own"
+            yield _refused(
+                f"fields.{name}", f"renamed from {rules.was}", why, f"drop {name} in a version of its own first"
+            )
         elif old.source_names[name] != new.source_names[name]:
             yield _read_elsewhere(name, old.source_names[name], new.source_names[name])
         yield from _field(f"fields.{name}", old.fields[origin], rules, ignored=old.unknown_fields == "ignore")

@@ -29,6 +29,7 @@ from pyiceberg.table.update import (
     TableUpdate,
     ValidatableTableRequirement,
 )
+from pyiceberg.types import DoubleType
 from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, wait_random_exponential
 
 from smelter.contracts import Contract
@@ -45,6 +46,7 @@ from smelter.lake.turns import one_at_a_time
 
 _ATTEMPTS = 30  # a stream that commits as fast as it can leaves room for one in a few
 _NOTHING = "nothing was changed"
+_DOUBLE = DoubleType()
 
 
 @dataclass(frozen=True)
@@ -81,8 +83,8 @@ def plan_contract(table: Table, contract: Contract, drop: Collection[str] = ()) 
     changes = compare(before, contract, drop)
     if not all(change.is_safe for change in changes):
         return Evolution(before, contract, tuple(changes), table.schema(), table.spec())
-    _refuse_partitioned(table, drop)
     schema = evolved_schema(metadata, contract, origins_of(before, contract))
+    _refuse_partitioned(table, schema)
     spec = evolved_spec(metadata, schema, contract.bronze.partition_by)
     return Evolution(before, contract, tuple(changes), schema, spec)
 
@@ -172,15 +174,21 @@ def _refuse_strange_drops(before: Contract, contract: Contract, drop: Collection
             raise Refused(f"`{name}` cannot be dropped: {why}", data=_NOTHING)
 
 
-def _refuse_partitioned(table: Table, drop: Collection[str]) -> None:
-    """A partition field without its column cannot be read any more, also in old files."""
+def _refuse_partitioned(table: Table, schema: Schema) -> None:
+    """A partition field without its column cannot be read any more, also in old files.
+
+    Nor can a float become a double: where PyIceberg 0.12 merges manifests, it cuts the new partition values to 32 bits.
+    """
     sources = {field.source_id for spec in table.metadata.partition_specs for field in spec.fields}
-    for name in drop:
-        if table.schema().find_field(name).field_id in sources:
+    after = {field.field_id: field for field in schema.fields}
+    for field in table.schema().fields:
+        is_gone = field.field_id not in after
+        if field.field_id in sources and (is_gone or field.field_type != after[field.field_id].field_type == _DOUBLE):
             raise Refused(
-                f"`{name}` cannot be dropped: {'.'.join(table.name())} is or was partitioned by it",
+                f"`{field.name}` cannot {'be dropped' if is_gone else 'become a double'}: "
+                f"{'.'.join(table.name())} is or was partitioned by it",
                 data=_NOTHING,
-                next_step="keep it, as an optional field",
+                next_step="keep it as it is, and add a new optional field beside it",
             )
 
 

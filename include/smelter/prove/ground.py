@@ -56,7 +56,7 @@ class Ground:
                 where=str(folder.parent),
                 next_step="free some room, or name another folder: TMPDIR=DIR smelt prove",
             )
-        return cls(folder, Lake.at(settings.model_copy(update={"lake": folder / "lake"})))
+        return cls(folder, Lake.at(settings.model_copy(update={"lake": folder / "lake", "catalog": None})))
 
     @cached_property
     def spark(self) -> SparkSession:
