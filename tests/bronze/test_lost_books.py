@@ -171,3 +171,20 @@ def test_a_record_of_a_batch_that_cannot_be_read_is_named(stream: Stream, spark:
     recovered(stream, spark)
     check(stream)
     assert account_of(stream).is_balanced
+
+
+def test_a_record_from_before_a_recovery_is_missed_too(stream: Stream, spark: SparkSession) -> None:
+    """It may be the only one that knows of a file which has gone since."""
+    first, second, _ = batches_of(stream, 3)
+    first.unlink()
+    stream.delete("1.json")
+    recovered(stream, spark)
+    check(stream, reconciled=False)
+    second.unlink()
+    shutil.rmtree(stream.checkpoint, ignore_errors=True)
+    path = stream.landing / "1.json"
+    sent = stream.sent[path.as_uri()]
+    stream.put("1.json", sent.data, modified=sent.modified_ns / 1e9)
+    refuse(stream, spark)
+    recovered(stream, spark)
+    assert account_of(stream).doubled == []

@@ -22,7 +22,7 @@ class Books:
         self.committed: dict[str, Unit] = {}
         self.tokens: set[str] = set()
         self.sequences: set[int] = set()
-        self._settled = 0
+        self._gaps: set[int] = set()  # of records that were lost, and whose batches a recovery has accounted for
         self.is_recovering = False  # a recovery was begun and has not come to its end
         self.tables: dict[str, str] = {}
         self.last_ingested_at = _LONG_AGO
@@ -41,9 +41,8 @@ class Books:
             self._planned.pop(receipt.unit.source, None)
         self.tokens.add(batch.token)
         self.sequences.add(batch.sequence)
-        if batch.settles:
-            self.tokens.update(batch.settles)
-            self._settled = batch.sequence
+        self.tokens.update(batch.settles)
+        self._gaps.update(batch.gaps)
         self.is_recovering = not batch.settles if _origin(batch.token) == RECOVER else self.is_recovering
         self.tables.update(batch.tables)
         self.last_ingested_at = max(self.last_ingested_at, batch.ingested_at)
@@ -96,7 +95,7 @@ class Books:
 
     def missing_sequences(self) -> list[int]:
         """Numbers that no record has: records that somebody removed."""
-        return sorted(set(range(self._settled + 1, max(self.sequences, default=0))) - self.sequences)
+        return sorted(set(range(1, max(self.sequences, default=0))) - self.sequences - self._gaps)
 
     def next_ingested_at(self, now: datetime, newest: datetime | None) -> datetime:
         """Strictly later than any before, also if the clock was set back."""

@@ -196,6 +196,7 @@ def _settle(bronze: Bronze) -> int:
         limits=asdict(bronze.limits),
         tables={name: str(table.metadata.table_uuid) for name, table in tables.items()},
         settles=[*newest_tokens(bronze), "recovered"],
+        gaps=bronze.books.missing_sequences(),
     )
     bronze.finish(bronze.records.prepare(intent), time.monotonic(), -1, may_be_there=False)
     return len(gone)

@@ -63,9 +63,8 @@ class Intent(msgspec.Struct, frozen=True):
     letters: list[WrittenFile]
     limits: dict[str, int]  # under which its files were cut into records; a recount needs the same
     tables: dict[str, str]  # table to its uuid: a table that was dropped and made again is another one
-    settles: list[
-        str
-    ] = []  # ends a recovery: the tokens that the tables had, and all lower sequences, are accounted for
+    settles: list[str] = []  # ends a recovery: the tokens that the tables had are accounted for,
+    gaps: list[int] = []  # and so are the sequences whose records were lost
 
 
 class Done(msgspec.Struct, frozen=True):
@@ -80,6 +79,7 @@ class Done(msgspec.Struct, frozen=True):
     tables: dict[str, str]
     snapshots: dict[str, int]
     settles: list[str] = []
+    gaps: list[int] = []
 
 
 Record = TypeVar("Record", Plan, Intent, Done)
@@ -129,6 +129,7 @@ class BatchRecords:
             intent.tables,
             snapshots,
             intent.settles,
+            intent.gaps,
         )
         kept = self._put(self._numbered(intent.sequence, DONE), done)
         self._numbered(intent.sequence, PREPARED).unlink(missing_ok=True)
