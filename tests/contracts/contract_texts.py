@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -42,13 +43,15 @@ def the_fault(text: str) -> tuple[int, str]:
     return fault
 
 
-def changes(old: str, new: str, *, more: str = "", more_new: str | None = None) -> list[Change]:
+def changes(
+    old: str, new: str, *, more: str = "", more_new: str | None = None, dropped: tuple[str, ...] = ()
+) -> list[Change]:
     """The changes from one list of fields (separated by ` | `) to another, with the next version."""
     before = contract(with_fields(*old.split(" | "), more=more))
     after = contract(with_fields(*new.split(" | "), version=2, more=more if more_new is None else more_new))
-    return compare(before, after)
+    return compare(before, after, dropped)
 
 
-def the_change(old: str, new: str, **more: str) -> Change:
+def the_change(old: str, new: str, **more: Any) -> Change:
     (change,) = changes(old, new, **more)
     return change

@@ -88,6 +88,7 @@ def test_diff_refuses_with_reason_and_way_out_for_people_and_programs(smelt: Sme
             "is_safe": False,
             "why": "stored values of string are not values of int",
             "way_out": "add a new optional field beside it and fill both until nobody needs the old one",
+            "refuses_what_passed": False,
         }
     ]
     for word in ("refused", "fields.a", "stored values", "add a new"):

@@ -19,6 +19,13 @@ def test_an_added_field_may_have_been_ignored_before() -> None:
     change = the_change("a: {type: int}", "a: {type: int} | b: {type: date}", more="unknown_fields: ignore\n")
     assert change.is_safe
     assert "taken with another value under this name" in change.why
+    assert change.refuses_what_passed
+
+
+def test_a_new_member_of_a_struct_may_have_been_ignored_before() -> None:
+    old, new = 'a: {type: "struct<x: int>"}', 'a: {type: "struct<x: int, y: int>"}'
+    assert the_change(old, new, more="unknown_fields: ignore\n").refuses_what_passed
+    assert not the_change(old, new).refuses_what_passed
 
 
 def test_a_required_field_cannot_be_added() -> None:
@@ -28,10 +35,21 @@ def test_a_required_field_cannot_be_added() -> None:
     assert change.way_out == "add it as optional, and check for null in silver"
 
 
+def test_a_field_cannot_take_the_name_of_one_that_is_there() -> None:
+    change, _ = changes("a: {type: int} | b: {type: int}", "b: {type: int, was: a}", dropped=("a",))
+    assert (change.where, change.what, change.is_safe) == ("fields.b", "renamed from a", False)
+    assert change.way_out == "drop b in a version of its own first"
+
+
+def test_a_field_that_is_dropped_by_name_may_go() -> None:
+    change = the_change("a: {type: int} | b: {type: int}", "a: {type: int}", dropped=("b",))
+    assert (change.where, change.what, change.is_safe) == ("fields.b", "dropped", True)
+
+
 def test_a_field_cannot_be_removed() -> None:
     change = the_change("a: {type: int} | b: {type: int}", "a: {type: int}")
     assert (change.where, change.what, change.is_safe) == ("fields.b", "removed", False)
-    assert change.way_out == "keep it, as an optional field; if it has a new name, say `was: b` there"
+    assert change.way_out == "keep it, as an optional field; or say `was: b` at its new name; or --drop b"
 
 
 def test_another_order_of_fields_is_safe() -> None:

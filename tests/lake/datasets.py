@@ -46,7 +46,7 @@ class Dataset:
         """One file of records becomes one batch, in this process."""
         landing = self.lake.root / self.contract.source.files
         landing.mkdir(parents=True, exist_ok=True)
-        file = landing / f"{next(_files)}.json"
+        file = landing / f"{next(_files):06}.json"
         file.write_text("".join(json.dumps(record) + "\n" for record in records))
         bronze = Bronze(self.lake, self.contract, Limits(), Here(), reach)
         report = bronze.take_in([unit_of(file)], "test", bronze.books.next_sequence())

@@ -1,4 +1,4 @@
-"""`smelt contract`: look at contracts, compare them, draft one."""
+"""`smelt contract`: check contract files, compare them, draft one."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from typing import Annotated, Any
 
 import typer
 
-from smelter.cli.session import Session, print_json, print_table, session_of
+from smelter.cli import contract_change
+from smelter.cli.session import Session, print_json, session_of
 from smelter.contracts import Contract, ContractInvalid, dataset_names, load_contract, parse_contract, read_contract
 from smelter.contracts.faults import printable
 from smelter.contracts.names import dataset_problem
@@ -21,13 +22,16 @@ from smelter.errors import Refused, Unreachable, WrongUsage
 from smelter.settings import PROJECT
 
 contracts = typer.Typer(
-    name="contract", help="What is this data? Check contracts, compare two, or draft one.", no_args_is_help=True
+    name="contract",
+    help="What is this data? Draft, check and compare contracts; plan and apply changes to the active one.",
+    no_args_is_help=True,
 )
 _MOST_SAMPLES = 100_000
 
 
 def register(app: typer.Typer) -> None:
     """Add the commands to the menu."""
+    contract_change.register(contracts)
     app.add_typer(contracts)
 
 
@@ -101,22 +105,19 @@ def schema() -> None:
 def diff(
     old: Annotated[Path, typer.Argument(help="The contract as it is.")],
     new: Annotated[Path, typer.Argument(help="The contract as it should be.")],
+    drop: contract_change.Drop = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs.")] = False,
 ) -> None:
     """Say for each change from OLD to NEW whether it is safe, and why. Exit 1 if any is refused."""
     from smelter.contracts.diff import compare
 
-    changes = compare(read_contract(old), read_contract(new))
+    changes = compare(read_contract(old), read_contract(new), drop or ())
     if as_json:
         print_json([asdict(change) for change in changes])
     elif not changes:
         print("nothing changed")
     else:
-        rows = [
-            ("safe" if c.is_safe else "refused", c.where, c.what, c.why + (f" → {c.way_out}" if c.way_out else ""))
-            for c in changes
-        ]
-        print_table(("verdict", "where", "change", "why"), rows)
+        contract_change.print_changes(changes)
     raise typer.Exit(0 if all(change.is_safe for change in changes) else 1)
 
 

@@ -91,7 +91,8 @@ def _file_differs(session: Session, found: Standing) -> str | None:
         return f"the contract file cannot be read: {problem.what}"
     if file == found.contract:
         return None
-    return f"the contract file says {file.label} and is not the active contract, {found.contract.label}"
+    plan = f"smelt contract plan {found.dataset}"
+    return f"the contract file says {file.label} and is not the active contract, {found.contract.label}; {plan}"
 
 
 def _stream(lake: Lake, dataset: str) -> dict[str, Any]:

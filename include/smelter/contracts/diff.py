@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from smelter.contracts.model import Contract, FieldRules, Silver
-from smelter.contracts.rules import rule_value
-from smelter.contracts.times import seconds_of
+from smelter.contracts.strictness import RULES, Direction, direction
 from smelter.contracts.widening import widening_problem
 
 _ASIDE = "add a new optional field beside it and fill both until nobody needs the old one"
-_LOOSER = "looser: every stored value is still right"
-_STRICTER = "stricter: for new records only, what is stored stays as it is"
-_OTHER = "another rule: for new records only, what is stored stays as it is"
 _SILVER_KEYS = ("key", "on_duplicate", "order_by", "event_time", "event_time_stable")
 
 
@@ -27,11 +23,12 @@ class Change:
     is_safe: bool
     why: str
     way_out: str = ""
+    refuses_what_passed: bool = False  # records that were taken until now may become dead letters
 
 
-def compare(old: Contract, new: Contract) -> list[Change]:
-    """Every difference from `old` to `new`; nothing if they mean the same."""
-    changes = [*_identity(old, new), *_fields(old, new), *_sections(old, new)]
+def compare(old: Contract, new: Contract, dropped: Collection[str] = ()) -> list[Change]:
+    """Every difference from `old` to `new`; nothing if they mean the same. Only fields named in `dropped` may go."""
+    changes = [*_identity(old, new), *_fields(old, new, dropped), *_sections(old, new)]
     if changes and new.version != old.version + 1:
         what = f"version {old.version} → {new.version}"
         changes.insert(
@@ -59,26 +56,44 @@ def _identity(old: Contract, new: Contract) -> Iterator[Change]:
         yield _safe("about", "changed", "only the comment of the tables")
 
 
-def _fields(old: Contract, new: Contract) -> Iterator[Change]:
-    origins = {name: _origin(name, rules, old) for name, rules in new.fields.items()}
+def origins_of(old: Contract, new: Contract) -> dict[str, str | None]:
+    """For each field of the new contract the field of the old one that it was; nothing if it is new."""
+    return {name: _origin(name, rules, old) for name, rules in new.fields.items()}
+
+
+def _fields(old: Contract, new: Contract, dropped: Collection[str]) -> Iterator[Change]:
+    origins = origins_of(old, new)
     for name, rules in new.fields.items():
         origin = origins[name]
         if origin is None:
-            yield from _added(name, rules, new)
+            yield from _added(name, rules, old)
             continue
         if origin != name:
             yield _renamed(origin, name, old, new)
+        elif rules.was in old.fields:
+            why = f"it says `was: {rules.was}`, and `{name}` is there already, with values of its own"
+            yield _refused(
+                f"fields.{name}", f"renamed from {rules.was}", why, f"drop {name} in a version of its own first"
+            )
         elif old.source_names[name] != new.source_names[name]:
             yield _read_elsewhere(name, old.source_names[name], new.source_names[name])
-        yield from _field(f"fields.{name}", old.fields[origin], rules)
+        yield from _field(f"fields.{name}", old.fields[origin], rules, ignored=old.unknown_fields == "ignore")
     for name in old.fields:
         if name not in origins.values():
-            why = "stored values would be out of reach, and records that still have it would become dead letters"
-            way_out = f"keep it, as an optional field; if it has a new name, say `was: {name}` there"
-            yield _refused(f"fields.{name}", "removed", why, way_out)
+            yield _removed(name, new, is_meant=name in dropped)
     kept = [name for name in old.fields if name in origins.values()]
     if kept != [origin for origin in origins.values() if origin is not None]:
         yield _safe("fields", "another order", "only the order of the columns")
+
+
+def _removed(name: str, new: Contract, *, is_meant: bool) -> Change:
+    """Only by name: a field that was forgotten in a file looks the same."""
+    fate = "become dead letters" if new.unknown_fields == "dead_letter" else "lose it in silence"
+    why = f"stored values are out of reach from then on, and records that still have it {fate}"
+    if is_meant:
+        return _safe(f"fields.{name}", "dropped", why)
+    way_out = f"keep it, as an optional field; or say `was: {name}` at its new name; or --drop {name}"
+    return _refused(f"fields.{name}", "removed", why, way_out)
 
 
 def _renamed(origin: str, name: str, old: Contract, new: Contract) -> Change:
@@ -107,7 +122,7 @@ def _origin(name: str, rules: FieldRules, old: Contract) -> str | None:
     return rules.was if rules.was in old.fields else None
 
 
-def _added(name: str, rules: FieldRules, new: Contract) -> Iterator[Change]:
+def _added(name: str, rules: FieldRules, old: Contract) -> Iterator[Change]:
     where = f"fields.{name}"
     if rules.was is not None:
         why = f"it says `was: {rules.was}`, and there is no such field"
@@ -115,21 +130,23 @@ def _added(name: str, rules: FieldRules, new: Contract) -> Iterator[Change]:
     elif rules.required:
         why = "rows that are already stored have no value for it"
         yield _refused(where, "added as required", why, "add it as optional, and check for null in silver")
-    elif new.unknown_fields == "ignore":
+    elif old.unknown_fields == "ignore":
         why = "old rows have null; records that were taken with another value under this name are refused from now on"
-        yield _safe(where, f"added, {rules.type}", why)
+        yield Change(where, f"added, {rules.type}", True, why, refuses_what_passed=True)
     else:
         yield _safe(where, f"added, {rules.type}", "old rows have null")
 
 
-def _field(where: str, old: FieldRules, new: FieldRules) -> Iterator[Change]:
+def _field(where: str, old: FieldRules, new: FieldRules, *, ignored: bool) -> Iterator[Change]:
     problem = widening_problem(old.kind, new.kind)
     if problem is not None:
         yield _refused(where, f"type {old.type} → {new.type}", problem, _ASIDE)
     elif old.type != new.type:
-        yield _safe(where, f"type {old.type} → {new.type}", "wider: every stored value is still right")
+        has_members = ignored and "struct<" in new.type  # one that is new was ignored until now, whatever it held
+        why = "wider: every stored value is still right"
+        yield Change(where, f"type {old.type} → {new.type}", True, why, refuses_what_passed=has_members)
     if old.required and not new.required:
-        yield _safe(where, "required → optional", _LOOSER)
+        yield _safe(where, "required → optional", Direction.LOOSER)
     if new.required and not old.required:
         yield _refused(where, "optional → required", "stored rows may hold null", "check for null in silver instead")
     if old.about != new.about:
@@ -148,32 +165,15 @@ def _times(where: str, old: FieldRules, new: FieldRules) -> Iterator[Change]:
 
 
 def _rules(where: str, old: FieldRules, new: FieldRules) -> Iterator[Change]:
-    for rule in ("one_of", "min", "max", "pattern", "min_length", "max_length", "not_after_arrival"):
+    for rule in RULES:
         before, after = getattr(old, rule), getattr(new, rule)
         if before != after:
-            yield _safe(where, f"{rule} {_shown(before)} → {_shown(after)}", _direction(rule, old, new))
-
-
-def _direction(rule: str, old: FieldRules, new: FieldRules) -> str:
-    before, after = getattr(old, rule), getattr(new, rule)
-    if after is None or before is None:
-        return _LOOSER if after is None else _STRICTER
-    if rule == "pattern":
-        return _OTHER
-    if rule == "one_of":
-        left, right = ({rule_value(f.kind, v, rule) for v in f.one_of or ()} for f in (old, new))
-        return _LOOSER if left <= right else _STRICTER if right <= left else _OTHER
-    if rule in ("min", "max"):
-        before, after = rule_value(old.kind, before, rule), rule_value(new.kind, after, rule)
-    elif rule == "not_after_arrival":
-        before, after = seconds_of(before), seconds_of(after)
-    is_floor = rule.startswith("min")
-    return _LOOSER if (after <= before if is_floor else after >= before) else _STRICTER
+            yield _safe(where, f"{rule} {_shown(before)} → {_shown(after)}", direction(rule, old, new))
 
 
 def _sections(old: Contract, new: Contract) -> Iterator[Change]:
     if old.unknown_fields != new.unknown_fields:
-        why = "looser: fewer dead letters" if new.unknown_fields == "ignore" else _STRICTER
+        why = "looser: fewer dead letters" if new.unknown_fields == "ignore" else Direction.STRICTER
         yield _safe("unknown_fields", f"{old.unknown_fields} → {new.unknown_fields}", why)
     if old.source.after_commit != new.source.after_commit:
         what = f"{old.source.after_commit} → {new.source.after_commit}"

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 BRONZE = "bronze"
 DEAD_LETTERS = "dead_letters"
 RESOLUTIONS = "resolutions"
+OPS = "ops"
+CONTRACTS = "contracts"
 
 
 @dataclass(frozen=True)

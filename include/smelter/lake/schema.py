@@ -111,6 +111,16 @@ def resolutions_schema() -> Schema:
     return Schema(*fields)
 
 
+def contracts_schema() -> Schema:
+    """Every contract that was ever active."""
+    return Schema(
+        NestedField(1, "dataset", StringType(), required=True),
+        NestedField(2, "version", IntegerType(), required=True),
+        NestedField(3, "contract", StringType(), required=True, doc="The contract, as JSON."),
+        NestedField(4, "applied_at", TimestamptzType(), required=True, doc="When it became active."),
+    )
+
+
 def partition_spec(transforms: tuple[str, ...], schema: Schema) -> PartitionSpec:
     """The contract's partitions, such as `days(_ingested_at)`, over a schema that has their columns."""
     fields = []

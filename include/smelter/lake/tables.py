@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from datetime import UTC, datetime
 
 from pyiceberg.exceptions import NamespaceAlreadyExistsError, NoSuchTableError, TableAlreadyExistsError
 from pyiceberg.partitioning import PartitionSpec
@@ -13,11 +14,12 @@ from smelter.contracts import Contract, parse_contract
 from smelter.errors import Refused, Unreachable
 from smelter.lake import layout
 from smelter.lake.catalog import catalog_errors
-from smelter.lake.home import BRONZE, DEAD_LETTERS, RESOLUTIONS, Lake
-from smelter.lake.schema import bronze_schema, letters_schema, partition_spec, resolutions_schema
+from smelter.lake.home import BRONZE, CONTRACTS, DEAD_LETTERS, OPS, RESOLUTIONS, Lake
+from smelter.lake.schema import bronze_schema, contracts_schema, letters_schema, partition_spec, resolutions_schema
 from smelter.lake.turns import one_at_a_time
 
 ACTIVE = "smelter.contract"
+APPLIED_AT = "smelter.contract-applied-at"
 BY_INGESTION_DAY = ("days(_ingested_at)",)
 _BYTES = {"KB": 1000, "MB": 1000**2, "GB": 1000**3}
 _PROPERTIES = {
@@ -48,12 +50,24 @@ def _make_tables(lake: Lake, contract: Contract) -> None:
     """The catalog and its namespaces have no way of their own to be made twice at once."""
     _ensure_table(lake, DEAD_LETTERS, RESOLUTIONS, resolutions_schema(), (), {})
     _ensure_table(lake, DEAD_LETTERS, contract.dataset, letters_schema(), BY_INGESTION_DAY, {})
-    properties = {
+    properties = {**contract_properties(contract), APPLIED_AT: datetime.now(UTC).isoformat()}
+    _ensure_table(lake, BRONZE, contract.dataset, bronze_schema(contract), contract.bronze.partition_by, properties)
+
+
+def contract_properties(contract: Contract) -> dict[str, str]:
+    """What bronze's properties say of its contract."""
+    return {
         ACTIVE: contract.model_dump_json(by_alias=True, exclude_unset=True),
         "write.target-file-size-bytes": str(_bytes_of(contract.maintenance.target_file)),
         **({"comment": contract.about} if contract.about else {}),
     }
-    _ensure_table(lake, BRONZE, contract.dataset, bronze_schema(contract), contract.bronze.partition_by, properties)
+
+
+def ensure_contracts_table(lake: Lake) -> Table:
+    """The table of every contract that was ever active; made if it is not there."""
+    with one_at_a_time(lake.root / layout.RUN / "tables.lock", lambda: None):
+        _ensure_table(lake, OPS, CONTRACTS, contracts_schema(), (), {})
+    return load_table(lake, OPS, CONTRACTS)
 
 
 def _refuse_shared_landing(lake: Lake, contract: Contract) -> None:
