@@ -58,13 +58,21 @@ def judged(stored: bytes, limits: CountLimits = USUAL) -> Judged:
     return Judged(Recount(receipt.records, receipt.bytes, receipt.digest), texts)
 
 
-def records_accepted_or_not(stored: bytes, limits: CountLimits = USUAL) -> int:
-    """How many records the judge sees under a contract that takes any object, which he reads by the window."""
+def verdicts(stored: bytes, limits: CountLimits = USUAL) -> list[tuple[str, bytes]]:
+    """Why each record is dead, and its text; under a contract that takes any object, so that windows are read whole.
+
+    A record that the judge takes is `accepted`, and has no text any more.
+    """
     source = Source("memory", len(stored), datetime(2026, 1, 1, tzinfo=UTC), lambda: io.BytesIO(stored))
     judgement = _judge("", limits).judge(source)
-    for _ in judgement:
-        pass
-    return judgement.receipt.records
+    found: dict[int, tuple[str, bytes]] = {}
+    for part in judgement:
+        found |= dict.fromkeys(part.rows["_position"].to_pylist(), ("accepted", b""))
+        for letter in part.letters:
+            text = letter.raw.encode() if letter.raw_bytes is None else letter.raw_bytes
+            found[letter.position] = (letter.reason.value, text)
+    assert sorted(found) == list(range(judgement.receipt.records))
+    return [found[position] for position in range(len(found))]
 
 
 @cache

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from judging import cut
 from smelter.records import scan
 from smelter.records import text as text_module
 from smelter.records.cut import Cutter
+from smelter.records.pieces import Broken, CutOff, TooLarge, Whole
 
 PAGE = Path(__file__).parents[2] / "docs" / "records.md"
 FRAGMENTS = [
@@ -206,6 +208,51 @@ def test_the_work_for_hostile_nesting_grows_with_the_text_not_with_its_square(
     assert tokens_scanned(unit * 1000, monkeypatch) <= 2.5 * once + 1000
 
 
+MIB = 1024 * 1024
+MUCH_WHITE = [
+    (b'{"a":1}', b" ", b"", ["whole"]),
+    (b'{"a":1}', b" ", b"x\n2", ["large", "whole"]),
+    (b"1", b" ", b"2", ["whole", "whole"]),
+    (b'[{"a":1}', b" ", b"", ["whole", "rest"]),
+    (b"[1", b"\n", b",2]", ["whole", "whole"]),
+    (b"[1", b"\n", b"x,2]", ["large", "whole"]),
+    (b"rubbish", b" ", b"\n2", ["broken", "whole"]),
+    (b"rubbish\n", b"\n", b"2", ["broken", "whole"]),
+    (b"rubbish\n", b"\n", b" 2", ["large"]),
+    (b"[x}", b"\n", b",{}]", ["broken", "whole"]),
+]
+
+
+def cut_much_white(first: bytes, unit: bytes, last: bytes, mebibytes: int) -> tuple[list[str], int, float]:
+    """Kinds of the records around so much white space, the most bytes held at a time, and the CPU seconds."""
+
+    def chunks() -> Iterator[bytes]:
+        yield first
+        for _ in range(16 * mebibytes):
+            yield unit * (MIB // 16)
+        yield last
+
+    started, held, kinds = time.process_time(), 0, []
+    cutter = Cutter(chunks(), lambda _window, _is_array: None, MIB // 2, 100)
+    for piece in cutter:
+        held = max(held, len(cutter._text.data))
+        kinds += {Whole: ["whole"], Broken: ["broken"], TooLarge: ["large"], CutOff: ["rest"]}[type(piece)]
+    return kinds, held, time.process_time() - started
+
+
+@pytest.mark.parametrize(("first", "unit", "last", "kinds"), MUCH_WHITE)
+def test_however_much_white_space_there_is_it_is_passed_once_and_not_held(
+    first: bytes, unit: bytes, last: bytes, kinds: list[str]
+) -> None:
+    little = min(cut_much_white(first, unit, last, 8)[2] for _ in range(3))
+    for found, held, seconds in (cut_much_white(first, unit, last, 32) for _ in range(3)):
+        assert found == kinds
+        assert held < 4 * MIB
+        if seconds <= 6 * little + 0.01:  # four times the text; its square would take sixteen times as long
+            return
+    pytest.fail(f"8 MiB take {little:.3f} CPU seconds, 32 MiB {seconds:.3f}")
+
+
 @pytest.mark.parametrize(
     ("text", "wanted"),
     [
@@ -219,6 +266,10 @@ def test_the_work_for_hostile_nesting_grows_with_the_text_not_with_its_square(
         (b'[{"a":1},x', [("whole", b'{"a":1}'), ("broken", b"x")]),
         (b"[1] xyz", [("whole", b"1"), ("broken", b"xyz")]),
         (b"01", [("whole", b"0"), ("whole", b"1")]),
+        (b"1 truee", [("whole", b"1"), ("broken", b"truee")]),
+        (b"1.e", [("broken", b"1.e")]),
+        (b"1.", [("rest", b"1.")]),
+        (b"[,", [("broken", b""), ("rest", b"")]),
     ],
 )
 def test_corners_of_the_rules(text: bytes, wanted: list[tuple[str, bytes]]) -> None:

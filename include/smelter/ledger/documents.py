@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from smelter.ledger.grammar import WHITE_RUN, Outcome, follow
+from smelter.ledger.grammar import WHITE_RUN, Outcome
 from smelter.ledger.limits import CountLimits
 from smelter.ledger.values import Ending, value_at
 from smelter.ledger.window import BLANK_RUN, KEPT_BYTES, LINE_RUN, Passage, Window, end_of_run
@@ -37,10 +37,7 @@ def _stands_alone(window: Window, length: int, limits: CountLimits) -> bool:
 
 def _is_whole(window: Window, offset: int, limits: CountLimits) -> bool:
     value = value_at(window, offset, limits)
-    if value is None:  # a number may be whole as far as it is looked at
-        start = window.at + offset
-        value = follow(window.data[start : start + limits.max_record_bytes], 0, limits.max_depth)
-    return value.outcome is Outcome.WHOLE
+    return value is not None and value.outcome is Outcome.WHOLE
 
 
 def _pass_with_rest_of_line(window: Window, length: int, limits: CountLimits) -> Ending:

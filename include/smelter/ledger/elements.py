@@ -35,7 +35,7 @@ def pass_element(window: Window, limits: CountLimits) -> Ending:
 def _pass_followed(window: Window, value: Value, limits: CountLimits) -> Ending:
     """Pass over a whole element, if what follows it may follow one; otherwise it is broken there."""
     length, last_token = value.end - window.at, value.last_token - window.at
-    place = _after_white(window, length, max(limits.max_record_bytes, KEPT_BYTES))
+    place = _after_white(window, length, limits.max_record_bytes)
     if place is None:
         return _pass_far_from_the_next(window, length)
     if window.data[window.at + place : window.at + place + 1] not in (b"", b",", b"]", b"{", b"["):
@@ -111,7 +111,7 @@ def _before_next_object(window: Window, offset: int, limits: CountLimits) -> int
             return None
         if found.end() == len(window.data) and end - start <= most and window.grow():
             offset = start
-        elif start == end or _is_whole_object(window, end, limits):
+        elif start == end or (end - start <= most and _is_whole_object(window, end, limits)):
             return start
         else:
             offset = end

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from typing import Any
 
 from smelter.records.documents import cut_documents, stands_alone
@@ -44,8 +43,6 @@ class Cutter:
         while text.skip_white():
             self._tried_until -= text.refill()
             piece = self._next_element() if self._in_array else self._next_document()
-            if isinstance(piece, Broken | TooLarge) and text.final and not text.left:
-                piece = replace(piece, at_end=True)
             if piece is not None:
                 yield piece
         if self._in_array:
@@ -71,8 +68,8 @@ class Cutter:
             return Broken(b"") if is_empty else None
         self._after_comma, self._after_element = False, True
         piece = self._window(self._element_ends(), is_array=True) or cut_elements(text)
-        rest_is_told = isinstance(piece, CutOff | Broken | TooLarge) and text.final and not text.left
-        self._in_array = not rest_is_told
+        if isinstance(piece, CutOff) or (isinstance(piece, Broken | TooLarge) and piece.at_end):
+            self._in_array = False  # it tells the rest
         return piece
 
     def _close_array(self) -> Piece | None:
@@ -118,7 +115,7 @@ class Cutter:
     def _window(self, ends: Iterator[int], *, is_array: bool) -> Piece | None:
         """Offer all that is here to the caller, then try it as well-formed records; None if neither takes it."""
         text = self._text
-        if text.at < self._tried_until or text.left > max(text.max_bytes, 2):
+        if text.at < self._tried_until or text.left > text.max_bytes:
             return None
         for end in ends:
             if end <= text.at:

@@ -6,13 +6,10 @@ one or begin with a closing bracket, so that a broken line never swallows the ne
 
 from __future__ import annotations
 
-import re
-
-from smelter.records.pieces import KEPT_BYTES, Broken, CutOff, Piece, TooLarge, Whole, is_json, is_whole
-from smelter.records.scan import WHITE, Outcome, Scan, after_white, scan_value
+from smelter.records.pieces import Broken, CutOff, Passed, Piece, Whole, is_json, is_whole
+from smelter.records.scan import WHITE, Outcome
 from smelter.records.text import Text
 
-_BLANKS = re.compile(rb"[ \t\r]*+")
 _LINE_GUESS_BYTES = 64 * 1024
 _MOST_LINES = 1000
 
@@ -47,33 +44,20 @@ def _cut_document(text: Text) -> Piece:
     if line is not None and is_whole(line, text.max_depth):
         return Whole([text.take(text.at + len(line))])
     scan = text.scan()
-    if scan is None:
-        return _pass_over(text)
-    if scan.outcome is Outcome.WHOLE:
-        if stands_alone(text, scan.end):
-            return Whole([text.take(scan.end)])
-        return _broken(text, text.line_end(scan.end), scan)
-    return _broken(text, _last_continuation(text, text.line_end(text.at)), scan)
+    if scan is None or scan.outcome is not Outcome.WHOLE:
+        return _pass_lines(text, is_open=scan is not None and scan.outcome is Outcome.OPEN)
+    if stands_alone(text, scan.end):
+        return Whole([text.take(scan.end)])
+    return _with_rest_of_line(text, scan.end)
 
 
 def stands_alone(text: Text, end: int) -> bool:
     """Is what follows a document on its line nothing, a bracket that opens, or another whole value?"""
-    while True:
-        blanks = _BLANKS.match(text.data, end)
-        assert blanks is not None
-        place = blanks.end()
-        if place < len(text.data):
-            if text.data[place] in b"\n{[":
-                return True
-            limited = len(text.data) - place > text.max_bytes
-            end_of_scan = place + text.max_bytes if limited else None
-            final = text.final or limited
-            scan = scan_value(text.data, place, text.max_depth, end=end_of_scan, final=final)
-            if final or scan.outcome is not Outcome.OPEN:
-                return scan.outcome is Outcome.WHOLE
-        elif text.final:
-            return True
-        text.more()
+    place = text.next_on_line(end)
+    if place == len(text.data) or text.data[place] in b"\n{[":
+        return True
+    scan = text.scan(place)
+    return scan is not None and scan.outcome is Outcome.WHOLE
 
 
 def _short_line(text: Text) -> bytes | None:
@@ -87,42 +71,20 @@ def _short_line(text: Text) -> bytes | None:
     return text.data[text.at : end].rstrip(WHITE)
 
 
-def _broken(text: Text, end: int, scan: Scan) -> Piece:
+def _with_rest_of_line(text: Text, start: int) -> Piece:
+    end = text.line_end(start)
     if end - text.at > text.max_bytes:
-        return _pass_over(text)
+        return _pass_lines(text, is_open=False)
     taken = text.take(end).rstrip(WHITE)
-    reaches_end = text.final and after_white(text.data, text.at) == len(text.data)
-    return CutOff(taken) if scan.outcome is Outcome.OPEN and reaches_end else Broken(taken)
+    return Broken(taken, at_end=text.is_done)
 
 
-def _last_continuation(text: Text, line_end: int) -> int:
-    """The end of the last line that belongs to the broken document; stops early past the limit."""
-    while line_end - text.at <= text.max_bytes:
-        line = text.next_line(line_end)
-        if line is None or _begins_anew(text, *line):
-            return line_end
-        line_end = text.line_end(line[0])
-    return line_end
-
-
-def _begins_anew(text: Text, place: int, indent: int) -> bool:
-    return indent <= text.indent and text.data[place] not in b"}]"
-
-
-def _pass_over(text: Text) -> Piece:
-    """Pass over a document beyond the limit, holding no more of it than its beginning."""
-    beginning = b""
-    while True:
-        end = text.data.find(b"\n", text.at)
-        passed = text.take(end if end >= 0 else len(text.data), same_line=True)
-        beginning += passed[: KEPT_BYTES - len(beginning)]
-        if end < 0:
-            text.forget()
-            if not text.more():
-                return TooLarge(beginning.rstrip(WHITE))
-            continue
-        line = text.next_line(end)
-        if line is None or _begins_anew(text, *line):
-            return TooLarge(beginning.rstrip(WHITE))
-        passed = text.take(line[0], same_line=True)
-        beginning += passed[: KEPT_BYTES - len(beginning)]
+def _pass_lines(text: Text, *, is_open: bool) -> Piece:
+    """Pass over the rest of this line, and over the lines that are indented deeper or begin with a closing bracket."""
+    indent, passed = text.indent, Passed(text.max_bytes)
+    while text.skip_line(passed):
+        if not text.skip_white(passed):
+            return CutOff(passed.text()) if is_open else passed.piece()
+        if text.indent <= indent and text.data[text.at] not in b"}]":
+            return passed.piece()
+    return CutOff(passed.text()) if is_open else passed.piece(at_end=True)

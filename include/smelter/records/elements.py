@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 
-from smelter.records.pieces import KEPT_BYTES, Broken, CutOff, Piece, TooLarge, Whole, is_whole
-from smelter.records.scan import WHITE, Outcome, Scan, after_white, scan_value
+from smelter.records.pieces import Broken, CutOff, Passed, Piece, Whole, is_whole
+from smelter.records.scan import WHITE, Outcome
 from smelter.records.text import Text
 
 LOOK_AHEAD_BYTES = 64 * 1024
@@ -17,7 +17,7 @@ _GUESSES = 4
 _MOST_ELEMENTS = 1000
 _GUESSED_END = re.compile(rb"\}(?=[ \t\r\n]*+[,\]{\[])")
 _COMMA_AND_OBJECT = re.compile(rb"[ \t\r\n]*+,[ \t\r\n]*+(?=\{)")
-_NEXT_PLACE = re.compile(rb"[,\n][ \t\r\n]*+(?P<object>(?=\{))?")  # takes white space that leads nowhere too, once
+_NEXT_PLACE = re.compile(rb"[,\n][ \t\r\n]*+")
 _LEVEL = re.compile(rb'"(?:[^"\\\n]|\\[^\n])*+"|[\[\]{},"]')
 _LEVEL_BYTE = re.compile(rb'[\[\]{},"]')
 _IN_STRING_BYTE = re.compile(rb'["\\\n]')
@@ -52,22 +52,36 @@ def _whole_elements(text: Text) -> list[bytes]:
 def _cut_element(text: Text) -> Piece:
     scan = text.scan()
     if scan is None:
-        return _pass_over(text)
+        return _pass_over(text, Passed(text.max_bytes))
     if scan.outcome is Outcome.OPEN:
         return CutOff(text.take(len(text.data)))
-    if scan.outcome is Outcome.WHOLE and is_followed(text, scan.end):
+    if scan.outcome is Outcome.BROKEN:
+        return _broken(text, scan.end, scan.last_token)
+    place = text.next_place(scan.end)
+    if place is None:
+        return _cut_far_from_the_next(text, scan.end)
+    if _may_follow(text, place):
         return Whole([text.take(scan.end)])
-    return _broken(text, scan)
+    return _broken(text, place, scan.last_token)
 
 
 def is_followed(text: Text, end: int) -> bool:
-    """Does a comma, a bracket or the end of the text follow a whole element?"""
-    while True:
-        place = after_white(text.data, end)
-        if place < len(text.data):
-            return text.data[place] in b",]{["
-        if not text.more():
-            return True
+    """Does a comma, a bracket or the end of the text follow a whole element, and not too far away?"""
+    place = text.next_place(end)
+    return place is not None and _may_follow(text, place)
+
+
+def _may_follow(text: Text, place: int) -> bool:
+    return place == len(text.data) or text.data[place] in b",]{["
+
+
+def _cut_far_from_the_next(text: Text, end: int) -> Piece:
+    """Cut a whole element with so much white space behind it that what makes it broken makes it too long."""
+    passed, element = Passed(text.max_bytes), text.take(end)
+    passed.add(element)
+    if not text.skip_white(passed) or _may_follow(text, text.at):
+        return Whole([element])
+    return _pass_over(text, passed)
 
 
 def _guessed_end(text: Text, start: int) -> int | None:
@@ -85,14 +99,17 @@ def _guessed_end(text: Text, start: int) -> int | None:
     return None
 
 
-def _broken(text: Text, scan: Scan) -> Piece:
-    text.fill(scan.end - text.at + LOOK_AHEAD_BYTES)
-    end = _level_end(text, scan.end)
+def _broken(text: Text, error: int, last_token: int) -> Piece:
+    if error - text.at > text.max_bytes:
+        return _pass_over(text, Passed(text.max_bytes))
+    text.fill(error - text.at + LOOK_AHEAD_BYTES)
+    end = _level_end(text, error)
     if end is None:
-        end = _next_object(text, scan.last_token)
+        end = _next_object(text, last_token)
     if end is None or end - text.at > text.max_bytes:
-        return _pass_over(text)
-    return Broken(text.take(end).rstrip(WHITE))
+        return _pass_over(text, Passed(text.max_bytes))
+    taken = text.take(end).rstrip(WHITE)
+    return Broken(taken, at_end=text.is_done)
 
 
 def _level_end(text: Text, error: int) -> int | None:
@@ -117,48 +134,48 @@ def _level_end(text: Text, error: int) -> int | None:
 def _next_object(text: Text, begin: int) -> int | None:
     """The place before the next whole object, or the end of the text; None if either is beyond the limit."""
     while True:
-        undecided = False
-        for match in _NEXT_PLACE.finditer(text.data, begin):
-            if match["object"] is None:
-                continue
-            if match.start() - text.at > text.max_bytes:
-                return None
-            scan = scan_value(
-                text.data, match.end(), text.max_depth, end=match.end() + text.max_bytes, final=text.final
-            )
-            if scan.outcome is Outcome.WHOLE:
-                return match.start()
-            if scan.outcome is Outcome.OPEN and not text.final and len(text.data) - match.end() <= text.max_bytes:
-                begin, undecided = match.start(), True
-                break
-        if text.final:
-            return len(text.data)
-        if not undecided and text.left > text.max_bytes:
+        match = _NEXT_PLACE.search(text.data, begin)
+        start, end = match.span() if match else (len(text.data), len(text.data))
+        if start - text.at > text.max_bytes:
             return None
-        text.grow()
+        if end == len(text.data) and end - start <= text.max_bytes and not text.final:
+            text.grow()
+            begin = start
+        elif match is None or (end - start <= text.max_bytes and _is_whole_object(text, end)):
+            return start
+        else:
+            begin = end
 
 
-def _pass_over(text: Text) -> Piece:
-    """Pass over an element beyond the limit by counting brackets, holding no more of it than its beginning."""
-    beginning = b""
+def _is_whole_object(text: Text, place: int) -> bool:
+    if text.data[place : place + 1] != b"{":
+        return False
+    scan = text.scan(place)
+    return scan is not None and scan.outcome is Outcome.WHOLE
+
+
+def _pass_over(text: Text, passed: Passed) -> Piece:
+    """Pass over an element beyond the limit by counting brackets, holding no more of it than is allowed."""
     depth, in_string = 0, False
     while True:
         match = (_IN_STRING_BYTE if in_string else _LEVEL_BYTE).search(text.data, text.at)
-        passed = text.take(match.start() if match else len(text.data))
-        beginning += passed[: KEPT_BYTES - len(beginning)]
+        passed.add(text.take(match.start() if match else len(text.data)))
         if match is None:
             text.forget()
             if not text.more():
-                return TooLarge(beginning.rstrip(WHITE))
+                return passed.piece(at_end=True)
             continue
         byte = text.data[text.at]
         if depth == 0 and not in_string and byte in b",]":
-            return TooLarge(beginning.rstrip(WHITE))
-        if byte == _BACKSLASH:
-            text.fill(2)
-        elif in_string or byte == _QUOTE:
-            in_string = not in_string
+            return passed.piece()
+        if in_string or byte == _QUOTE:
+            in_string = byte == _BACKSLASH or not in_string
         else:
             depth = max(0, depth + (1 if byte in b"{[" else -1 if byte in b"}]" else 0))
-        passed = text.take(min(text.at + (2 if byte == _BACKSLASH else 1), len(text.data)))
-        beginning += passed[: KEPT_BYTES - len(beginning)]
+        passed.add(text.take(text.at + (_width_of_escape(text) if byte == _BACKSLASH else 1)))
+
+
+def _width_of_escape(text: Text) -> int:
+    """How many bytes a backslash takes along: a line break ends the string, whatever is before it."""
+    text.fill(2)
+    return 1 if text.data[text.at + 1 : text.at + 2] in (b"", b"\n") else 2

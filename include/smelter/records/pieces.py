@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from smelter.records.scan import Outcome, scan_value
+from smelter.records.scan import WHITE, Outcome, scan_value
 
 KEPT_BYTES = 64 * 1024
 _decode_raw = msgspec.json.Decoder(msgspec.Raw)
@@ -54,6 +54,36 @@ class CutOff:
     tail: bytes
 
 
+class Passed:
+    """A record that is being passed over: no more of it is held than a record may be long."""
+
+    def __init__(self, max_bytes: int) -> None:
+        self._max_bytes = max_bytes
+        self._most_kept = max(KEPT_BYTES, max_bytes)
+        self._kept = bytearray()
+        self._length = 0
+        self._solid_length = 0  # without the white space at its end
+
+    def add(self, part: bytes) -> None:
+        """The record goes on with these bytes; white space counts only if something else follows."""
+        if len(self._kept) < self._most_kept:
+            self._kept += part[: self._most_kept - len(self._kept)]
+        solid = part.rstrip(WHITE)
+        if solid:
+            self._solid_length = self._length + len(solid)
+        self._length += len(part)
+
+    def text(self) -> bytes:
+        """What was passed, or the beginning of it."""
+        return bytes(self._kept[: self._solid_length])
+
+    def piece(self, *, at_end: bool = False) -> Broken | TooLarge:
+        """What was passed, as what it turned out to be."""
+        if self._solid_length <= self._max_bytes:
+            return Broken(self.text(), at_end)
+        return TooLarge(self.text()[:KEPT_BYTES].rstrip(WHITE), at_end)
+
+
 Piece = Decoded | Whole | Broken | TooLarge | CutOff
 
 
@@ -74,6 +104,13 @@ def _is_too_deep(text: bytes, max_depth: int) -> bool:
     if text.count(b"{") + text.count(b"[") <= max_depth:
         return False
     return scan_value(text, 0, max_depth).outcome is not Outcome.WHOLE
+
+
+def is_too_deep_somewhere(window: bytes, is_array: bool, max_depth: int) -> bool:
+    """Is any record of a well-formed window nested deeper?"""
+    if window.count(b"{") + window.count(b"[") <= max_depth:
+        return False
+    return whole_records(window, is_array, max_depth) is None
 
 
 def is_whole(text: bytes, max_depth: int) -> bool:

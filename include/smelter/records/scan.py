@@ -13,18 +13,20 @@ from enum import Enum
 WHITE = b" \t\n\r"
 _STRING = rb'"[^"\\\x00-\x1f]*+(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\x00-\x1f]*+)*+"'
 _NUMBER = rb"-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?+(?:[eE][+-]?[0-9]++)?+"
-_TOKEN = re.compile(rb"[ \t\n\r]*+(?:([{}\[\]:,])|(" + _STRING + rb")|(" + _NUMBER + rb"|true|false|null))")
+_TOKEN = re.compile(rb"[ \t\n\r]*+(?:([{}\[\]:,])|(" + _STRING + rb"|true|false|null)|(" + _NUMBER + rb"))")
+_IS_NUMBER = 3
 # Members with plain values, each with the comma after it: most of a record, passed in one step.
 _MEMBERS = re.compile(
     rb"(?:[ \t\n\r]*+" + _STRING + rb"[ \t\n\r]*+:[ \t\n\r]*+(?:" + _STRING + rb"|" + _NUMBER + rb"|true|false|null)"
     rb"[ \t\n\r]*+,)++"
 )
 _WHITE_RUN = re.compile(rb"[ \t\n\r]*+")
-# A token that the end of the text may have cut: it could still become one.
-_CUT_TOKEN = re.compile(
-    rb'(?:"[^"\\\x00-\x1f]*+(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\x00-\x1f]*+)*+(?:\\(?:u[0-9a-fA-F]{0,3})?)?'
-    rb"|-?(?:(?:0|[1-9][0-9]*+)(?:\.[0-9]*+)?+(?:[eE][+-]?[0-9]*+)?+)?"
-    rb"|t(?:r(?:u(?:e)?)?)?|f(?:a(?:l(?:s(?:e)?)?)?)?|n(?:u(?:l(?:l)?)?)?)\Z"
+# As much of a token as could still become one; what follows breaks it, unless the text ends there.
+_EXPONENT = rb"[eE][+-]?[0-9]*+"
+_BEGUN_TOKEN = re.compile(
+    rb'"[^"\\\x00-\x1f]*+(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\x00-\x1f]*+)*+(?:\\(?:u[0-9a-fA-F]{0,3})?)?'
+    rb"|t(?:ru?)?|f(?:a(?:ls?)?)?|n(?:ul?)?"
+    rb"|-?(?:(?:0|[1-9][0-9]*+)(?:\.(?:[0-9]++(?:" + _EXPONENT + rb")?)?|" + _EXPONENT + rb")?)?"
 )
 
 
@@ -38,11 +40,15 @@ class Outcome(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Scan:
-    """The end of a whole value, or the place of the error and the start of the last token before it."""
+    """The end of a whole value, or the first byte that cannot stand where it stands; the start of the last whole token.
+
+    `token` is where the last token begins, whole or not.
+    """
 
     outcome: Outcome
     end: int
     last_token: int
+    token: int
 
 
 # What may come next, by state: inside an object or array, before or after a value.
@@ -70,21 +76,19 @@ def scan_value(text: bytes, start: int, max_depth: int, *, end: int | None = Non
         match = _TOKEN.match(text, at, end)
         if match is None:
             where = min(after_white(text, at), end)
-            is_open = where == end or (
-                _may_begin(state, text[where]) and _CUT_TOKEN.match(text, where, end) is not None
-            )
-            return Scan(Outcome.OPEN if is_open else Outcome.BROKEN, where, last)
+            place = _end_of_begun(text, where, end) if where < end and _may_begin(state, text[where]) else where
+            return Scan(Outcome.OPEN if place == end else Outcome.BROKEN, place, last, where)
         where = match.start(match.lastindex or 0)
         token = text[where]
         following = _follow(state, token, stack)
         if following is None or len(stack) > max_depth:
-            return Scan(Outcome.BROKEN, where, last)
-        if match.lastindex == 3 and match.end() < end and text[match.end()] in b".eE":
-            is_open = _CUT_TOKEN.match(text, where, end) is not None  # such as `1.` or `1e+` at the end
-            return Scan(Outcome.OPEN if is_open else Outcome.BROKEN, match.end(), where)
+            return Scan(Outcome.BROKEN, where, last, where)
+        if match.lastindex == _IS_NUMBER and match.end() < end and text[match.end()] in b".eE":
+            place = _end_of_begun(text, where, end)  # such as `1.` or `1e+`, which is open only at the end
+            return Scan(Outcome.OPEN if place == end else Outcome.BROKEN, place, last, where)
         if following == _NEXT and not stack:
-            touches_end = match.lastindex == 3 and match.end() == end and not final
-            return Scan(Outcome.OPEN if touches_end else Outcome.WHOLE, match.end(), where)
+            touches_end = match.lastindex == _IS_NUMBER and match.end() == end and not final
+            return Scan(Outcome.OPEN if touches_end else Outcome.WHOLE, match.end(), where, where)
         state, at, last = following, match.end(), where
 
 
@@ -95,6 +99,12 @@ _COMMA, _COLON_BYTE = b",:"
 def _may_begin(state: int, byte: int) -> bool:
     """May a string, a number or a word that begins with `byte` stand here?"""
     return state in (_VALUE, _FIRST_VALUE) or (state in (_KEY, _FIRST_KEY) and byte == _QUOTE)
+
+
+def _end_of_begun(text: bytes, start: int, end: int) -> int:
+    """The place up to which what begins at `start` could still become a token."""
+    begun = _BEGUN_TOKEN.match(text, start, end)
+    return start if begun is None else begun.end()
 
 
 def _follow(state: int, token: int, stack: bytearray) -> int | None:

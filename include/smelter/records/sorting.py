@@ -18,10 +18,11 @@ import numpy as np
 import pyarrow as pa
 
 from smelter.contracts import Contract
+from smelter.contracts.types import MAX_NESTING
 from smelter.records.account import Account, Ints
 from smelter.records.columns import build_fields, fields_of
 from smelter.records.letters import Problem
-from smelter.records.pieces import Decoded, whole_records
+from smelter.records.pieces import Decoded, is_too_deep_somewhere, whole_records
 from smelter.records.problems import Inspector
 from smelter.records.quotes import quotes_in, quotes_of
 from smelter.records.revive import revive
@@ -31,6 +32,7 @@ from smelter.records.tree import decode_anything, exact_tree_of, not_json, tree_
 
 _NEGATIVE_ZERO = re.compile(rb"-0[ \t\r\n,}]")
 _TRIES = 64  # after so many refusals in a row the decoder is not asked first
+_Decoders = tuple[msgspec.json.Decoder[Any], msgspec.json.Decoder[list[Any]]]  # of records, and of arrays
 _NOT_TAKEN = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 
 
@@ -56,8 +58,11 @@ class Sorter:
     def __init__(self, contract: Contract, limits: Limits) -> None:
         self._contract = contract
         self._limits = limits
-        one, many = decoder_of(contract)
-        self._decode_one, self._decode_lines, self._decode_array = one.decode, one.decode_lines, many.decode
+        self._decoders = decoder_of(contract)
+        self._decode_one = self._decoders[0].decode
+        self._decoders_of_known = self._decoders
+        if contract.unknown_fields == "ignore":
+            self._decoders_of_known = decoder_of(contract.model_copy(update={"unknown_fields": "dead_letter"}))
         self._columns = fields_of(contract)
         self._inspector = Inspector(contract, limits)
         self._refused_in_a_row = 0
@@ -67,13 +72,15 @@ class Sorter:
         return tuple(self._inspector.problems_of(record, arrived_at))
 
     def decode_window(self, window: bytes, is_array: bool) -> list[Any] | None:
-        """All records of a window at once, or None if the decoder refuses one of them."""
-        try:
-            if not window.isascii():
-                window.decode("utf-8")
-            return self._decode_array(b"[" + window + b"]") if is_array else self._decode_lines(window)
-        except _NOT_TAKEN:
+        """All records of a window at once, or None if the decoder refuses one of them, or one is nested too deep."""
+        if self._limits.max_depth > MAX_NESTING:  # only what the contract does not know can be nested deeper
+            values = _decoded_window(self._decoders_of_known, window, is_array)
+            if values is not None or self._decoders_of_known is self._decoders:
+                return values
+        values = _decoded_window(self._decoders, window, is_array)
+        if values is None or is_too_deep_somewhere(window, is_array, self._limits.max_depth):
             return None
+        return values
 
     def sort_decoded(self, piece: Decoded, arrived_at: int) -> Sorted:
         """Sort the records of a window that the decoder took whole. The decoded values are let go."""
@@ -151,6 +158,16 @@ class Sorter:
         """What is wrong with a record that is not JSON."""
         tree = tree_of(text, self._limits)
         return Bad(text, (tree if isinstance(tree, Problem) else not_json(text, self._limits),))
+
+
+def _decoded_window(decoders: _Decoders, window: bytes, is_array: bool) -> list[Any] | None:
+    one, many = decoders
+    try:
+        if not window.isascii():
+            window.decode("utf-8")
+        return many.decode(b"[" + window + b"]") if is_array else one.decode_lines(window)
+    except _NOT_TAKEN:
+        return None
 
 
 class _Texts:

@@ -87,11 +87,12 @@ def not_json(record: bytes, limits: Limits) -> Problem:
         return Problem(Reason.NOT_JSON, "json", "", found, message)
     if scan.outcome is Outcome.OPEN:
         return Problem(Reason.NOT_JSON, "json", "", "the end", "not JSON: the record ends before it is complete")
-    rest = record[scan.end : scan.end + 1000].lstrip(b" \t\r\n")
+    place = scan.end if scan.outcome is Outcome.WHOLE else scan.token
+    rest = record[place : place + 1000].lstrip(b" \t\r\n")
     if not rest:
         return Problem(Reason.NOT_JSON, "json", "", "nothing", "not JSON: there is nothing")
     found = shown(rest[:40].decode("utf-8", "replace"))
-    return Problem(Reason.NOT_JSON, "json", "", found, f"not JSON: at byte {scan.end} found {found}")
+    return Problem(Reason.NOT_JSON, "json", "", found, f"not JSON: at byte {place} found {found}")
 
 
 def too_large(limits: Limits) -> Problem:
