@@ -26,20 +26,22 @@ def plot_bronze(found: BronzeBench, target: Path) -> None:
     """Two panels with the same bars in the same order, without dead letters and with them."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure as Canvas
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
 
     files = list(dict.fromkeys(figure.files for figure in found.figures))
     chosen = [name for name in files if name.startswith("ndjson")]
-    canvas = Canvas(figsize=_INCHES, layout="constrained")
+    canvas = Canvas(figsize=_INCHES, layout=ConstrainedLayoutEngine(h_pad=0.12, w_pad=0.15, hspace=0.06))
     FigureCanvasAgg(canvas)
     panels = canvas.subplots(len(chosen), 2, squeeze=False)
     for row, name in zip(panels, chosen, strict=True):
         figures = [figure for figure in found.figures if figure.files == name]
-        _bars(row[0], figures, "rows_per_second", f"thousand rows per second ({name})")
-        _bars(row[1], figures, "rows_per_cpu_second", f"thousand rows per CPU-second ({name})")
+        about = name.replace("ndjson, ", "").replace("dead", "of them bad")
+        _bars(row[0], figures, "rows_per_second", f"Thousand rows per second, {about}")
+        _bars(row[1], figures, "rows_per_cpu_second", f"Thousand rows per CPU-second, {about}")
         row[1].tick_params(labelleft=False)
     title = f"From files to tables: {found.events:,} events of {found.bytes_per_event} bytes"
-    canvas.suptitle(title, x=0.01, ha="left", fontsize=14, color=_INK, fontweight="bold")
-    canvas.supxlabel(_footer(found), x=0.01, ha="left", fontsize=8.5, color=_QUIET)
+    canvas.suptitle(title, x=0.015, ha="left", fontsize=14, color=_INK, fontweight="bold")
+    canvas.supxlabel(_footer(found), x=0.015, ha="left", fontsize=8.5, color=_QUIET)
     canvas.savefig(target, dpi=150, metadata={"Software": None})
 
 
