@@ -7,24 +7,34 @@ from __future__ import annotations
 
 import difflib
 import os
+import shlex
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, PlainValidator, ValidationError
 
+from smelter.catalog_address import CatalogAddress, parse_address
 from smelter.errors import WrongUsage
 
 PROJECT = Path(__file__).resolve().parents[2]
 FILE_NAME = "smelter.toml"
 
 
+def _address(value: Any) -> CatalogAddress | None:
+    if value is None or isinstance(value, CatalogAddress):
+        return value
+    if not isinstance(value, str):
+        raise ValueError("it must be a text such as postgresql://USER@HOST:5432/DATABASE")
+    return parse_address(value) if value else None
+
+
 class Settings(BaseModel):
     """The settings of one lake, checked and frozen."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
     lake: Path = Field(
         default=PROJECT / "warehouse",
@@ -37,6 +47,11 @@ class Settings(BaseModel):
     jars: Path = Field(
         default=PROJECT / ".jars",
         description="The folder with the verified jars that Spark needs.",
+    )
+    catalog: Annotated[CatalogAddress | None, PlainValidator(_address)] = Field(
+        default=None,
+        description="A PostgreSQL database for the catalog, as `postgresql://USER@HOST:5432/DATABASE`, instead of the "
+        "file in the lake; see docs/catalog.md.",
     )
     max_record_bytes: int = Field(
         default=16 * 1024 * 1024,
@@ -128,7 +143,22 @@ def _from_file(path: Path) -> dict[str, tuple[Any, str]]:
             where=str(path),
             next_step="use --lake DIR or SMELTER_LAKE",
         )
+    _refuse_open_secret(path, content.get("catalog"))
     return {name: (value, str(path)) for name, value in content.items()}
+
+
+def _refuse_open_secret(path: Path, catalog: Any) -> None:
+    """A password lies only in a file that its owner alone can read."""
+    try:
+        address = _address(catalog)
+    except ValueError:  # told later, with the rest
+        return
+    if address is not None and address.password and path.stat().st_mode & 0o077:
+        raise WrongUsage(
+            "the settings file holds the catalog's password, and others may read it",
+            where=str(path),
+            next_step=f"chmod 600 {shlex.quote(str(path))}, or put the password into ~/.pgpass",
+        )
 
 
 def _refuse_unknown(given: Mapping[str, tuple[Any, str]]) -> None:
@@ -147,6 +177,8 @@ def _checked(given: Mapping[str, tuple[Any, str]]) -> LoadedSettings:
     except ValidationError as problem:
         first = problem.errors()[0]
         name = str(first["loc"][0])
+        if name == "catalog":  # nothing of it is repeated: where it is wrong, nobody knows where its password is
+            raise WrongUsage(f"`catalog` cannot be used: {first['ctx']['error']}", where=given[name][1]) from None
         raise WrongUsage(
             f"`{name}` cannot be {first['input']!r}: {first['msg'].lower()}", where=given[name][1]
         ) from problem
@@ -156,7 +188,7 @@ def _checked(given: Mapping[str, tuple[Any, str]]) -> LoadedSettings:
     origins = tuple(
         Origin(
             name=name,
-            value=str(getattr(values, name)),
+            value="" if getattr(values, name) is None else str(getattr(values, name)),
             origin=given[name][1] if name in given else "default",
             about=field.description or "",
         )

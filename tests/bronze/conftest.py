@@ -12,6 +12,7 @@ import pytest
 from drivers import QUICK_JVM
 from streams import Stream, contract_of
 
+from postgres_server import postgres, running_postgres  # noqa: F401
 from smelter.lake.home import Lake
 from smelter.settings import Settings
 

@@ -205,6 +205,16 @@ def test_a_checkpoint_that_spark_could_not_read_is_moved_aside_whole(tmp_path: P
     assert len(said) == 1
 
 
+def test_somebody_who_only_looks_is_not_stopped_by_a_list_of_files_that_was_cut_off(stream: Stream) -> None:
+    stream.add("a.json")
+    stream.drain_here()
+    for log, text in {"offsets": 'v1\n{}\n{"logOffset":0}', "commits": "v1\n{}", "sources/0": 'v1\n{"pat'}.items():
+        (stream.checkpoint / log).mkdir(parents=True)
+        (stream.checkpoint / log / "0").write_text(text)
+    check(stream)
+    assert reconcile(stream.lake, stream.name).is_balanced
+
+
 def test_two_datasets_cannot_share_a_landing_folder(lake: Lake) -> None:
     first = Stream(lake, contract_of("orders"))
     first.add("a.json")

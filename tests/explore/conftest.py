@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from small_lakes import Done, SmallLake, Smelt
 
+from postgres_server import postgres, running_postgres  # noqa: F401
 from smelter.cli import main, sql
 from smelter.explore import Explorer, connect
 

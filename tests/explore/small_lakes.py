@@ -12,6 +12,9 @@ import pyarrow as pa
 from pyiceberg.catalog.sql import SqlCatalog
 from pyiceberg.table import Table
 
+from smelter.catalog_address import CatalogAddress
+from smelter.lake.catalog import open_database
+
 NUMBERS = pa.schema([("id", pa.int64()), ("name", pa.string())])
 
 
@@ -30,8 +33,9 @@ Smelt = Callable[..., Done]
 class SmallLake:
     """A lake with a catalog file and tables; made when the first table is."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, address: CatalogAddress | None = None) -> None:
         self.path = path
+        self.address = address
         self._catalog: SqlCatalog | None = None
 
     @property
@@ -42,10 +46,13 @@ class SmallLake:
     def catalog(self) -> SqlCatalog:
         if self._catalog is None:
             self.path.mkdir(parents=True, exist_ok=True)
-            self._catalog = SqlCatalog(
-                "lake", uri=f"sqlite:///{self.catalog_file}", warehouse=str(self.path / "tables")
-            )
+            self._catalog = self._open()
         return self._catalog
+
+    def _open(self) -> SqlCatalog:
+        if self.address is not None:
+            return open_database(self.address, self.path / "tables")
+        return SqlCatalog("lake", uri=f"sqlite:///{self.catalog_file}", warehouse=str(self.path / "tables"))
 
     def close(self) -> None:
         if self._catalog is not None:

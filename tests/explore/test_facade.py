@@ -13,12 +13,13 @@ import pytest
 from small_lakes import SmallLake
 
 from smelter.explore.catalog import Catalog
+from smelter.explore.databases import SqliteFile
 from smelter.explore.facade import Facade
 
 
 @pytest.fixture
 def facade(lake: SmallLake) -> Iterator[Facade]:
-    opened = Facade(Catalog(lake.catalog_file))
+    opened = Facade(Catalog(SqliteFile(lake.catalog_file)))
     yield opened
     opened.close()
 
@@ -53,7 +54,7 @@ def test_without_the_token_nothing_is_said(facade: Facade, path: str, token: str
 
 
 def test_each_server_has_a_token_and_a_port_of_its_own(lake: SmallLake, facade: Facade) -> None:
-    other = Facade(Catalog(lake.catalog_file))
+    other = Facade(Catalog(SqliteFile(lake.catalog_file)))
     assert (other.token, other.address) != (facade.token, facade.address)
     assert ask(facade, "/v1/config", token=other.token)[0] == 401
     other.close()
@@ -74,7 +75,7 @@ def test_it_listens_on_the_loopback_only(facade: Facade) -> None:
 
 
 def test_after_close_nobody_answers_and_no_line_is_kept_until_then(facade: Facade, lake: SmallLake) -> None:
-    other = Facade(Catalog(lake.catalog_file))
+    other = Facade(Catalog(SqliteFile(lake.catalog_file)))
     assert ask_on_a_line(other, "GET /v1/config").startswith(b"HTTP/1.1 200")
     other.close()
     with pytest.raises(ConnectionRefusedError):

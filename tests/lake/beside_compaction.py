@@ -77,7 +77,7 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=120)
     seconds = parser.parse_args().seconds
     with tempfile.TemporaryDirectory(prefix="smelter-soak-") as scratch:
-        settings = load_settings().values.model_copy(update={"lake": Path(scratch) / "lake"})
+        settings = load_settings().values.model_copy(update={"lake": Path(scratch) / "lake", "catalog": None})
         lake = Lake.at(settings)
         spark = start_spark(lake, "soak", Path(scratch) / "run")
         found = append_beside_compaction(spark, Dataset(lake, contract_of("a: {type: int}")), seconds=seconds)

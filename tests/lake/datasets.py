@@ -70,7 +70,7 @@ def by_pyiceberg(data: Dataset, where: str = "") -> list[dict[str, Any]]:
 
 def by_duckdb(data: Dataset, what: str = "*", where: str = "true") -> list[dict[str, Any]]:
     query = f"select {what} from bronze.{data.name} where {where} order by _source, _position"
-    with connect(data.lake.root) as explorer:
+    with connect(data.lake.root, catalog=data.lake.address) as explorer:
         answer = explorer.execute(query)
         return [plain(dict(zip(answer.columns, row, strict=True))) for row in answer.fetchall()]
 

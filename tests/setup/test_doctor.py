@@ -29,7 +29,7 @@ def test_this_project_is_healthy(capsys: pytest.CaptureFixture[str]) -> None:
 def test_each_check_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["doctor"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert len(lines) == 8 + len(read_lock(LOCK))
+    assert len(lines) == 9 + len(read_lock(LOCK))
     assert all(line.startswith("ok ") for line in lines)
 
 

@@ -13,7 +13,7 @@ from smelter.cli.session import counted, session_of
 from smelter.errors import Refused
 
 if TYPE_CHECKING:
-    from smelter.lake.drop import Part
+    from smelter.lake.drop import Entries, Part
 
 
 def register(app: typer.Typer) -> None:
@@ -30,8 +30,9 @@ def drop(
     """Remove tables, catalog, checkpoints and receipts; asks first, and never touches landing files or settings."""
     from smelter.lake import drop as dropping
 
-    lake = session_of(context).settings.lake
-    parts = dropping.plan_drop(lake)
+    settings = session_of(context).settings
+    lake = settings.lake
+    parts = dropping.plan_drop(lake, settings.catalog)
     if not parts:
         print(f"there is nothing to drop in {lake}")
         return
@@ -60,11 +61,10 @@ def _refuse_beside_a_driver(lake: Path) -> None:
             )
 
 
-def _show(lake: Path, parts: list[Part]) -> None:
+def _show(lake: Path, parts: list[Part | Entries]) -> None:
     print(f"from the lake {lake} this removes:")
     for part in parts:
-        size = "a link; its target is kept" if part.is_link else _readable(part.bytes)
-        print(f"  {part.path.name:<20}{size}")
+        print(f"  {part.name:<20}{part.size if isinstance(part.size, str) else _readable(part.size)}")
 
 
 def _ask(lake: Path) -> None:

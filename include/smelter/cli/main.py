@@ -23,6 +23,7 @@ from smelter.cli import (
     ingest,
     lake,
     produce,
+    prove,
     reconcile,
     settings,
     sql,
@@ -44,7 +45,22 @@ app = typer.Typer(
     epilog="Exit codes: 0 done · 1 a check failed or something was refused and nothing changed · 2 usage · "
     "3 something is unreachable, missing or full.",
 )
-for module in (demo, doctor, settings, produce, check, ingest, status, reconcile, trace, sql, contract, lake, bench):
+for module in (
+    demo,
+    doctor,
+    settings,
+    produce,
+    check,
+    ingest,
+    status,
+    reconcile,
+    trace,
+    sql,
+    contract,
+    lake,
+    prove,
+    bench,
+):
     module.register(app)
 
 

@@ -41,7 +41,7 @@ def settings(
 def settings_page() -> str:
     """The page docs/settings.md; it depends on the code only, not on this machine."""
     rows = [
-        f"| `{name}` | `SMELTER_{name.upper()}` | `{_default(field.default)}` | {field.description} |"
+        f"| `{name}` | `SMELTER_{name.upper()}` | {_default(field.default)} | {field.description} |"
         for name, field in Settings.model_fields.items()
     ]
     return "\n".join([*_INTRODUCTION, "| setting | variable | default | about |", "|---|---|---|---|", *rows, ""])
@@ -68,5 +68,5 @@ _INTRODUCTION = (
 
 def _default(value: Any) -> str:
     if isinstance(value, Path) and value.is_relative_to(PROJECT):
-        return f"<project>/{value.relative_to(PROJECT)}"
-    return str(value)
+        value = f"<project>/{value.relative_to(PROJECT)}"
+    return "" if value is None else f"`{value}`"

@@ -64,7 +64,7 @@ def sql(
     Without --unsafe it can read the lake's tables, and do nothing else.
     """
     from smelter.explore import connect
-    from smelter.lake.layout import refuse_other_layout, refuse_unless_lake
+    from smelter.lake.layout import refuse_other_catalog, refuse_other_layout, refuse_unless_lake
 
     form = Format.JSON if as_json else form
     if limit is not None and form is not Format.TABLE:
@@ -72,10 +72,11 @@ def sql(
             f"--limit is for tables; {form} gives every row", next_step="write `limit N` at the end of the query"
         )
     text = _query_text(query)
-    lake = session_of(context).settings.lake
-    refuse_unless_lake(lake)
-    refuse_other_layout(lake)
-    with connect(lake, unsafe=unsafe) as explorer:
+    settings = session_of(context).settings
+    refuse_unless_lake(settings.lake)
+    refuse_other_layout(settings.lake)
+    refuse_other_catalog(settings.lake, settings.catalog)
+    with connect(settings.lake, unsafe=unsafe, catalog=settings.catalog) as explorer:
         _print(explorer.execute(text), form, limit or _DEFAULT_LIMIT)
 
 

@@ -13,13 +13,16 @@ from typing import TYPE_CHECKING, Any, Self
 
 import duckdb
 
-from smelter.errors import Refused
-from smelter.explore.catalog import CATALOG_FILE, Catalog, TableName
+from smelter.catalog_address import CatalogAddress, parse_address
+from smelter.errors import Refused, WrongUsage
+from smelter.explore.catalog import CATALOG_FILE, Catalog, Database, TableName
 from smelter.explore.connection import open_duckdb
+from smelter.explore.databases import PostgresDatabase, SqliteFile
 from smelter.explore.facade import Facade
 from smelter.explore.problems import as_smelter_error
 from smelter.explore.safety import refuse_unless_query
 from smelter.explore.views import Views
+from smelter.settings import load_settings
 
 if TYPE_CHECKING:
     import pyarrow
@@ -34,10 +37,30 @@ _TABLES = """
 """
 
 
-def connect(lake: Path, unsafe: bool = False) -> Explorer:
-    """Open a lake for questions; a lake without tables, or without a catalog yet, is open all the same."""
-    catalog = Catalog(lake.absolute() / CATALOG_FILE)
+def connect(lake: Path, unsafe: bool = False, *, catalog: CatalogAddress | str | None = None) -> Explorer:
+    """Open a lake for questions; a lake without tables, or without a catalog yet, is open all the same.
+
+    `catalog` is the address of its PostgreSQL catalog; if it is not given, the lake's settings tell.
+    """
+    return _open(lake, _database(lake, catalog or load_settings(lake).values.catalog), unsafe=unsafe)
+
+
+def _database(lake: Path, catalog: CatalogAddress | str | None) -> Database:
+    if catalog is None:
+        file = SqliteFile(lake.absolute() / CATALOG_FILE)
+        file.refuse_if_left()
+        return file
+    try:
+        address = parse_address(catalog) if isinstance(catalog, str) else catalog
+    except ValueError as problem:
+        raise WrongUsage(f"`catalog` cannot be used: {problem}") from None
+    return PostgresDatabase(address, lake)
+
+
+def _open(lake: Path, database: Database, *, unsafe: bool) -> Explorer:
+    catalog = Catalog(database)
     with ExitStack() as opened:
+        opened.callback(database.close)
         folder = tempfile.TemporaryDirectory(prefix="smelter-explore-", ignore_cleanup_errors=True)
         workspace = opened.enter_context(folder)
         facade = Facade(catalog)

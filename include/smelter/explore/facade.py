@@ -14,7 +14,7 @@ from socketserver import TCPServer
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
-from smelter.errors import Unreachable
+from smelter.errors import SmelterError
 from smelter.explore.catalog import Catalog, TableName
 
 _LOOPBACK = "127.0.0.1"
@@ -82,7 +82,7 @@ class _Handler(BaseHTTPRequestHandler):
             return self._fail(HTTPStatus.UNAUTHORIZED, "NotAuthorizedException", "this catalog is not for you")
         try:
             return self._answer()
-        except Unreachable as problem:
+        except SmelterError as problem:
             return self._fail(HTTPStatus.SERVICE_UNAVAILABLE, "ServiceUnavailableException", problem.what)
         except (OSError, EOFError, zlib.error) as problem:
             # not a 500, which DuckDB would ask again and again

@@ -28,6 +28,9 @@ class Listed:
     modified_ns: int
 
 
+Read = Callable[[Path, int, int], Iterator[Listed]]
+
+
 class Checkpoint:
     """The checkpoint folder of one stream."""
 
@@ -60,10 +63,10 @@ class Checkpoint:
         return list(found.values())
 
     def handed_out(self) -> Iterator[Path]:
-        """Every file of every batch that Spark holds for finished."""
+        """Every file of every batch that Spark holds for finished; a list that was cut off tells of none."""
         finished = max(self._numbers("commits"), default=-1)
         last = self._log_offset(finished) if finished >= 0 else None
-        for listed in self._between(-1, -1 if last is None else last):
+        for listed in self._between(-1, -1 if last is None else last, _entries_if_whole):
             yield listed.path
 
     def mend(self, say: Callable[[str], None]) -> None:
@@ -141,22 +144,22 @@ class Checkpoint:
         except (FileNotFoundError, IndexError, ValueError, KeyError):
             return None
 
-    def _between(self, first: int, last: int) -> Iterator[Listed]:
+    def _between(self, first: int, last: int, read: Read | None = None) -> Iterator[Listed]:
         """The entries of the source's own log after one number up to another.
 
         Every tenth entry is a compact one that repeats all before it, and those are removed some time later.
         """
-        folder = self._source_log
+        folder, read = self._source_log, read or _entries
         compacts = sorted(int(path.stem) for path in folder.glob("*.compact") if path.stem.isdigit())
         base = max((number for number in compacts if first < number <= last), default=first)
         if base > first:
-            yield from _entries(folder / f"{base}.compact", first, base)
+            yield from read(folder / f"{base}.compact", first, base)
         for number in range(base + 1, last + 1):
             following = min((compact for compact in compacts if compact >= number), default=None)
             if (folder / str(number)).exists():
-                yield from _entries(folder / str(number), number - 1, number)
+                yield from read(folder / str(number), number - 1, number)
             elif following is not None:
-                yield from _entries(folder / f"{following}.compact", number - 1, number)
+                yield from read(folder / f"{following}.compact", number - 1, number)
 
 
 def _entries(file: Path, first: int, last: int) -> Iterator[Listed]:
@@ -164,6 +167,11 @@ def _entries(file: Path, first: int, last: int) -> Iterator[Listed]:
         entry = json.loads(line)
         if first < entry["batchId"] <= last:
             yield Listed(path_of(entry["path"]), int(entry["timestamp"]) * 1_000_000)
+
+
+def _entries_if_whole(file: Path, first: int, last: int) -> Iterator[Listed]:
+    """For those who only look: what is cut off is mended when the stream starts, and not before."""
+    return _entries(file, first, last) if _is_whole(file) else iter(())
 
 
 def _is_whole(entry: Path) -> bool:

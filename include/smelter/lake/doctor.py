@@ -8,8 +8,10 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import sqlite3
 import sys
 from collections.abc import Iterator, Mapping
+from contextlib import closing
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
@@ -19,7 +21,8 @@ from smelter.errors import SmelterError
 from smelter.lake.jar_lock import read_lock
 from smelter.lake.jars import LOCK, verify_jars
 from smelter.lake.java import find_java
-from smelter.lake.layout import refuse_other_layout, refuse_unless_lake
+from smelter.lake.layout import CATALOG, TABLES, refuse_other_catalog, refuse_other_layout, refuse_unless_lake
+from smelter.postgres import asking, count_tables, is_of, owner_of
 from smelter.settings import PROJECT, Settings
 
 NEEDED_GIB = 2
@@ -44,6 +47,7 @@ def examine(settings: Settings, environ: Mapping[str, str] = os.environ) -> Iter
     yield check_packages(PROJECT / "requirements.txt")
     yield from check_jars(LOCK, settings.jars)
     yield check_lake(settings.lake)
+    yield check_catalog(settings)
     yield check_disk(settings.lake)
     yield check_contracts(settings.contracts)
     yield check_encoding()
@@ -113,6 +117,34 @@ def check_lake(lake: Path) -> Check:
     if not ok:
         return Check("lake", False, f"{place} cannot be written", fix)
     return Check("lake", True, str(lake) if place == lake else f"{lake} (will be made when it is needed)")
+
+
+def check_catalog(settings: Settings) -> Check:
+    """The catalog answers and is this lake's, or can be made."""
+    lake, address = settings.lake, settings.catalog
+    try:
+        refuse_other_catalog(lake, address)
+        if address is None:
+            return _check_file(lake / CATALOG)
+        with asking(address) as line:
+            begun = is_of(owner_of(line), lake.resolve() / TABLES, address)
+            version = str(line.info.parameter_status("server_version")).split()[0]
+            tables = f"{count_tables(line)} tables" if begun else "its tables will be made when they are needed"
+    except SmelterError as problem:
+        return Check("catalog", False, problem.what, problem.next_step)
+    return Check("catalog", True, f"{address}, PostgreSQL {version}, {tables}")
+
+
+def _check_file(file: Path) -> Check:
+    """The file opens as a database; nothing is made or changed."""
+    if not file.exists():
+        return Check("catalog", True, f"{file} (will be made when it is needed)")
+    try:
+        with closing(sqlite3.connect(f"{file.as_uri()}?mode=ro", uri=True, timeout=1)) as database:
+            found = database.execute("select count(*) from sqlite_master where name = 'iceberg_tables'").fetchone()
+    except sqlite3.Error as problem:
+        return Check("catalog", False, f"{file}: {problem}", "bring the file back from a backup, or smelt lake drop")
+    return Check("catalog", True, str(file) if found[0] else f"{file} (empty)")
 
 
 def check_disk(lake: Path) -> Check:

@@ -8,11 +8,15 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from smelter.catalog_address import CatalogAddress
 from smelter.errors import SmelterError
 from smelter.lake import layout
+from smelter.postgres import asking, count_tables, forget_lake, is_of, owner_of
 
 # Checkpoints go first: a stream that still believes its files were read, over tables that are gone, would lose them.
-DROPPED = (layout.CHECKPOINTS, layout.RECEIPTS, layout.RUN, *layout.CATALOG_FILES, layout.TABLES)
+FIRST = (layout.CHECKPOINTS, layout.RECEIPTS, layout.RUN, *layout.CATALOG_FILES)
+# The note goes after the tables of a database that it tells of: until then a second run knows where to go on.
+LAST = (layout.CATALOG_ELSEWHERE, layout.TABLES)
 
 
 @dataclass(frozen=True)
@@ -23,15 +27,67 @@ class Part:
     bytes: int
     is_link: bool
 
+    @property
+    def name(self) -> str:
+        """What people know it by."""
+        return self.path.name
 
-def plan_drop(lake: Path) -> list[Part]:
+    @property
+    def size(self) -> int | str:
+        """How much is removed."""
+        return "a link; its target is kept" if self.is_link else self.bytes
+
+    def remove(self) -> None:
+        """A link is removed and its target left."""
+        if self.path.is_dir() and not self.path.is_symlink():
+            shutil.rmtree(self.path)
+        else:
+            self.path.unlink(missing_ok=True)
+
+
+@dataclass(frozen=True)
+class Entries:
+    """What a database knows of the lake; other catalogs in it are kept."""
+
+    address: CatalogAddress
+    folder: Path
+    tables: int
+
+    @property
+    def name(self) -> str:
+        """What people know it by."""
+        return "catalog"
+
+    @property
+    def size(self) -> int | str:
+        """How much is removed."""
+        return f"the names of {self.tables} tables in {self.address}"
+
+    def remove(self) -> None:
+        """All or none of them."""
+        forget_lake(self.address, self.folder)
+
+
+def plan_drop(lake: Path, address: CatalogAddress | None = None) -> list[Part | Entries]:
     """What a drop would remove, in its order; a folder that is not a lake of this layout is refused."""
     layout.refuse_unless_lake(lake)
     layout.refuse_other_layout(lake)
     if layout.layout_version(lake) is None:  # tables are made only in a lake that has one, so these are not ours
         return []
-    there = [lake / name for name in DROPPED if os.path.lexists(lake / name)]
+    if address is None:
+        layout.refuse_other_catalog(lake, address)
+    return [*_parts(lake, FIRST), *(_entries(lake, address) if address else ()), *_parts(lake, LAST)]
+
+
+def _parts(lake: Path, names: tuple[str, ...]) -> list[Part]:
+    there = [lake / name for name in names if os.path.lexists(lake / name)]
     return [Part(path, _size(path), path.is_symlink()) for path in there]
+
+
+def _entries(lake: Path, address: CatalogAddress) -> list[Entries]:
+    tables = lake.resolve() / layout.TABLES
+    with asking(address) as line:
+        return [Entries(address, tables, count_tables(line))] if is_of(owner_of(line), tables, address) else []
 
 
 def sources_that_are_gone(lake: Path) -> int:
@@ -46,13 +102,10 @@ def sources_that_are_gone(lake: Path) -> int:
     return sum(not path_of(source).exists() for source in sources)
 
 
-def drop(parts: list[Part]) -> None:
-    """Remove the parts; a link is removed and its target left. Killed halfway, a second run finishes it."""
+def drop(parts: list[Part | Entries]) -> None:
+    """Remove the parts in their order. Killed halfway, a second run finishes it."""
     for part in parts:
-        if part.path.is_dir() and not part.path.is_symlink():
-            shutil.rmtree(part.path)
-        else:
-            part.path.unlink(missing_ok=True)
+        part.remove()
 
 
 def _size(path: Path) -> int:

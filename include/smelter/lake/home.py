@@ -7,6 +7,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from smelter.catalog_address import CatalogAddress
 from smelter.contracts import Contract
 from smelter.lake import layout
 from smelter.settings import Settings
@@ -27,24 +28,40 @@ class Lake:
 
     root: Path
     jars: Path
+    address: CatalogAddress | None = None  # of a catalog that is not the file in the lake
 
     @classmethod
     def at(cls, settings: Settings) -> Lake:
         """The lake of the settings; made if it is not there, refused if it is something else."""
         layout.ensure_layout(settings.lake)
-        return cls(settings.lake.resolve(), settings.jars)
+        layout.refuse_other_catalog(settings.lake, settings.catalog)
+        return cls(settings.lake.resolve(), settings.jars, settings.catalog)
 
     @cached_property
     def catalog(self) -> SqlCatalog:
         """The catalog, open; the same one that Spark opens under the same name."""
-        from smelter.lake.catalog import open_catalog
+        from smelter.lake.catalog import open_catalog, open_database
 
-        return open_catalog(self.root / layout.CATALOG)
+        if self.address is None:
+            return open_catalog(self.root / layout.CATALOG)
+        catalog = open_database(self.address, self.root / layout.TABLES)
+        note = self.root / layout.CATALOG_ELSEWHERE
+        if not note.exists():
+            note.write_text(f"{self.address}\n", "utf-8")
+        return catalog
 
     @property
     def has_catalog(self) -> bool:
-        """Has anything ever been kept here?"""
-        return (self.root / layout.CATALOG).exists()
+        """Has anything ever been kept here? Asking makes nothing."""
+        if self.address is None:
+            return (self.root / layout.CATALOG).exists()
+        return "catalog" in vars(self) or self._owns(self.address)
+
+    def _owns(self, address: CatalogAddress) -> bool:
+        from smelter.postgres import asking, is_of, owner_of
+
+        with asking(address) as line:
+            return is_of(owner_of(line), self.root / layout.TABLES, address)
 
     def table_location(self, namespace: str, name: str) -> str:
         """Where a table lies. A plain path: every reader takes it as it is, whatever characters are in it."""

@@ -6,6 +6,7 @@ import os
 import tempfile
 from pathlib import Path
 
+from smelter.catalog_address import CatalogAddress
 from smelter.errors import Refused
 from smelter.settings import FILE_NAME as SETTINGS_FILE
 
@@ -13,6 +14,7 @@ LAYOUT_VERSION = 1
 LAYOUT = "layout"
 UNFINISHED = f".{LAYOUT}-"  # what a killed process leaves of a layout file
 CATALOG = "catalog.db"
+CATALOG_ELSEWHERE = "catalog.address"  # where the catalog is, if it is not in the lake
 TABLES = "tables"
 LANDING = "landing"
 CHECKPOINTS = "checkpoints"
@@ -22,7 +24,19 @@ ARCHIVE = "archive"
 
 CATALOG_FILES = (CATALOG, f"{CATALOG}-wal", f"{CATALOG}-shm", f"{CATALOG}-journal")
 KNOWN = frozenset(
-    {LAYOUT, *CATALOG_FILES, TABLES, LANDING, CHECKPOINTS, RECEIPTS, RUN, ARCHIVE, SETTINGS_FILE, "README.md"}
+    {
+        LAYOUT,
+        *CATALOG_FILES,
+        CATALOG_ELSEWHERE,
+        TABLES,
+        LANDING,
+        CHECKPOINTS,
+        RECEIPTS,
+        RUN,
+        ARCHIVE,
+        SETTINGS_FILE,
+        "README.md",
+    }
 )
 
 
@@ -59,6 +73,25 @@ def refuse_other_layout(lake: Path) -> None:
     if found < LAYOUT_VERSION:
         raise Refused(what, data="nothing was changed", next_step="smelt lake upgrade")
     raise Refused(what, data="nothing was changed", next_step="use the newer Smelter that made this lake")
+
+
+def refuse_other_catalog(lake: Path, address: CatalogAddress | None) -> None:
+    """A lake keeps the catalog that it began with: in another one it would look empty."""
+    elsewhere = lake / CATALOG_ELSEWHERE
+    if address is None and elsewhere.exists():
+        raise Refused(
+            f"this lake has its catalog in {elsewhere.read_text('utf-8').strip()}, and no setting names it",
+            where=str(lake),
+            data="nothing was read or changed",
+            next_step=f"set SMELTER_CATALOG, or `catalog` in {lake / SETTINGS_FILE}",
+        )
+    if address is not None and (lake / CATALOG).exists():
+        raise Refused(
+            f"this lake has its catalog in its own file {CATALOG}, and the setting `catalog` names a database",
+            where=f"{lake / CATALOG} and {address}",
+            data="nothing was read or changed",
+            next_step="unset `catalog`; or drop the lake (smelt lake drop) and ingest its files again",
+        )
 
 
 def refuse_unless_lake(lake: Path) -> None:

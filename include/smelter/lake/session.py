@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING
 
 from smelter.errors import Unreachable
 from smelter.lake import layout
-from smelter.lake.catalog import BUSY_SECONDS, CATALOG_NAME
+from smelter.lake.catalog import BUSY_SECONDS
 from smelter.lake.home import Lake
 from smelter.lake.jars import LOCK, ensure_jars
 from smelter.lake.java import find_java
+from smelter.postgres import CATALOG_NAME
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 LOG_CONFIGURATION = Path(__file__).with_name("log4j2.properties")
 SPARK_LOG = "spark.log"
 SCRATCH = "scratch"
+_CATALOG = f"spark.sql.catalog.{CATALOG_NAME}"
 
 
 def start_spark(lake: Lake, name: str, run_folder: Path) -> SparkSession:
@@ -46,7 +48,7 @@ def start_spark(lake: Lake, name: str, run_folder: Path) -> SparkSession:
         builder = builder.config(key, value)
     try:
         with _stderr_to(run_folder / SPARK_LOG):
-            return builder.getOrCreate()
+            session = builder.getOrCreate()
     except PySparkRuntimeError as problem:
         raise Unreachable(
             "Spark did not start",
@@ -54,6 +56,14 @@ def start_spark(lake: Lake, name: str, run_folder: Path) -> SparkSession:
             data="nothing was read; what was committed stays committed",
             next_step="smelt doctor",
         ) from problem
+    for key, value in _secrets(lake).items():  # not before: what the builder has stands on the JVM's command line
+        session.conf.set(key, value)
+    return session
+
+
+def catalog_configuration(lake: Lake) -> dict[str, str]:
+    """What makes a session see the lake's tables; a password among it, so it is set on a session that runs."""
+    return {**_catalog(lake), **_secrets(lake)}
 
 
 def _configuration(jars: list[Path], run_folder: Path) -> dict[str, str]:
@@ -77,16 +87,21 @@ def _configuration(jars: list[Path], run_folder: Path) -> dict[str, str]:
 
 
 def _catalog(lake: Lake) -> dict[str, str]:
-    prefix = f"spark.sql.catalog.{CATALOG_NAME}"
     options = f"busy_timeout={BUSY_SECONDS * 1000}&journal_mode=WAL"
+    file = f"jdbc:sqlite:{lake.root / layout.CATALOG}?{options}"
     return {
-        prefix: "org.apache.iceberg.spark.SparkCatalog",
-        f"{prefix}.type": "jdbc",
-        f"{prefix}.uri": f"jdbc:sqlite:{lake.root / layout.CATALOG}?{options}",
-        f"{prefix}.jdbc.schema-version": "V1",
-        f"{prefix}.warehouse": str(lake.root / layout.TABLES),
-        f"{prefix}.cache-enabled": "false",  # foreachBatch has a session of its own: tables would be stale in the other
+        _CATALOG: "org.apache.iceberg.spark.SparkCatalog",
+        f"{_CATALOG}.type": "jdbc",
+        f"{_CATALOG}.uri": file if lake.address is None else lake.address.jdbc(),
+        f"{_CATALOG}.jdbc.schema-version": "V1",
+        f"{_CATALOG}.warehouse": str(lake.root / layout.TABLES),
+        f"{_CATALOG}.cache-enabled": "false",  # foreachBatch has its own session: tables would be stale in the other
     }
+
+
+def _secrets(lake: Lake) -> dict[str, str]:
+    secrets = lake.address.jdbc_secrets() if lake.address is not None else {}
+    return {f"{_CATALOG}.jdbc.{name}": value for name, value in secrets.items()}
 
 
 def _is_submitted() -> bool:
