@@ -28,7 +28,8 @@ test: setup ## Check style, imports and types, then test every room (ROOM=name f
 lint: setup ## Check style, imports and types only
 	@.venv/bin/python tests/run_rooms.py --lint
 
-bench: setup ## Measure the judge against DuckDB and json.loads, and the stream against itself
+bench: setup ## Measure bronze and the judge beside the alternatives, and the stream against itself
+	@$(SMELT) bench bronze
 	@$(SMELT) bench judge
 	@$(SMELT) bench stream
 

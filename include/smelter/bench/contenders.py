@@ -51,7 +51,7 @@ def duckdb(contract: Contract, files: Sequence[Path]) -> Callable[[], int]:
     import duckdb
 
     connection = duckdb.connect(config={"threads": 1})
-    columns = {name: _duckdb_type(rules.kind) for name, rules in contract.fields.items()}
+    columns = {name: duckdb_type(rules.kind) for name, rules in contract.fields.items()}
 
     def run() -> int:
         # `execute`, because a relation with parameters is materialised first, which costs twenty times as much
@@ -85,7 +85,7 @@ def json_loads(contract: Contract, files: Sequence[Path]) -> Callable[[], int]:
     return run
 
 
-def _duckdb_type(kind: object) -> str:
+def duckdb_type(kind: object) -> str:
     if isinstance(kind, Map):
         return "MAP(VARCHAR, VARCHAR)"
     return "TIMESTAMPTZ" if kind == Scalar("timestamp") else "VARCHAR"

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import json
-import platform
 import shutil
 import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
-from importlib.metadata import version
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from smelter.bench.contenders import Measure
+from smelter.bench.meters import machine
 from smelter.contracts import load_contract
 from smelter.errors import Refused
 from smelter.producer import Faults, Format, Plan, produce
@@ -101,7 +100,7 @@ def bench_judge(contract_file: Path, scratch: Path, events: int, say: Say) -> Ju
         *_compare(contract_file, scratch, "bad", ("judge", "duckdb_on_good"), say),
         *_compare(contract_file, scratch, "large", ("judge",), say, rounds=1),
     ]
-    return JudgeBench(_machine(), events, tuple(rows), _ratios(rows))
+    return JudgeBench(machine("msgspec", "pyarrow", "numpy", "duckdb"), events, tuple(rows), _ratios(rows))
 
 
 def _make_files(contract_file: Path, scratch: Path, events: int, say: Say) -> None:
@@ -183,16 +182,3 @@ def _ratios(rows: list[Row]) -> dict[str, float]:
         "files of 1,000 / one file": cost["many", "judge"] / cost["ndjson", "judge"],
     }
     return {name: round(ratio, 2) for name, ratio in ratios.items()}
-
-
-def _machine() -> dict[str, str]:
-    cpu = next((line.split(":")[1].strip() for line in _cpu_lines() if line.startswith("model name")), "unknown")
-    packages = ("msgspec", "pyarrow", "numpy", "duckdb")
-    return {"cpu": cpu, "python": platform.python_version(), **{name: version(name) for name in packages}}
-
-
-def _cpu_lines() -> list[str]:
-    try:
-        return Path("/proc/cpuinfo").read_text("utf-8").splitlines()
-    except OSError:
-        return []

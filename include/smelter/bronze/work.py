@@ -166,7 +166,8 @@ class _Desk:
         for part in judgement:
             fresh, new = _without(part.rows, taken), _letters_without(part.letters, taken)
             rows.add(work.bronze.conform(self._stamped(fresh)))
-            letters.add(work.letters.conform(self._letter_rows(new, unit)))
+            if new:
+                letters.add(work.letters.conform(self._letter_rows(new, unit)))
             accepted, dead = accepted + fresh.num_rows, dead + len(new)
             reasons.update(letter.reason for letter in part.letters)
             about = next(((o.position, o.reason.value) for o in part.letters if o.reason in _ABOUT_THE_FILE), about)

@@ -13,6 +13,7 @@ import typer
 from smelter.cli.session import print_json, print_table, session_of
 
 if TYPE_CHECKING:
+    from smelter.bench.bronze_result import BronzeBench
     from smelter.bench.judge import JudgeBench
 
 benches = typer.Typer(name="bench", help="Measure, beside the alternatives, in one run.", no_args_is_help=True)
@@ -39,13 +40,41 @@ def judge(
     with tempfile.TemporaryDirectory(prefix="smelter-bench-") as scratch:
         found = bench_judge(contract_file, Path(scratch), events, lambda line: print(line, file=sys.stderr, flush=True))
     if output is not None:
-        output.mkdir(parents=True, exist_ok=True)
-        (output / "judge.json").write_text(json.dumps(found.as_json(), indent=2, ensure_ascii=False) + "\n", "utf-8")
-        (output / "judge.md").write_text(found.as_markdown(), "utf-8")
+        _write(output, "judge", found)
     if as_json:
         print_json(found.as_json())
     else:
         _print(found)
+
+
+@benches.command("bronze")
+def bronze(
+    context: typer.Context,
+    events: Annotated[int, typer.Option(min=1_000, help="How many events.")] = 1_000_000,
+    batches: Annotated[int, typer.Option(min=2, help="How many small batches.")] = 500,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs.")] = False,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", metavar="DIR", help="Also write bronze.md, bronze.json and bronze.png here."),
+    ] = None,
+) -> None:
+    """Files to tables, beside DuckDB, PyIceberg and a plain Spark job. Takes about eight minutes and 4 GB of disk."""
+    from smelter.bench.bronze import Place, bench_bronze
+    from smelter.bench.bronze_plot import plot_bronze, require_matplotlib
+
+    settings = session_of(context).settings
+    if output is not None:
+        require_matplotlib()
+    with tempfile.TemporaryDirectory(prefix="smelter-bench-") as scratch:
+        place = Place(settings.contracts / "events.yaml", settings.jars, Path(scratch))
+        found = bench_bronze(place, events, batches, lambda line: print(line, file=sys.stderr, flush=True))
+    if output is not None:
+        _write(output, "bronze", found)
+        plot_bronze(found, output / "bronze.png")
+    if as_json:
+        print_json(found.as_json())
+    else:
+        _print_bronze(found)
 
 
 @benches.command("stream")
@@ -75,6 +104,23 @@ def stream(
     columns = ("files seen", "CPU-s", "s to commit", "of which plan to commit")
     print_table(columns, rows, right=columns)
     print_table(("ratio, many against few", "×"), [(n, f"{x:.2f}") for n, x in found.ratios.items()], right=("×",))
+
+
+def _write(output: Path, name: str, found: JudgeBench | BronzeBench) -> None:
+    output.mkdir(parents=True, exist_ok=True)
+    (output / f"{name}.json").write_text(json.dumps(found.as_json(), indent=2, ensure_ascii=False) + "\n", "utf-8")
+    (output / f"{name}.md").write_text(found.as_markdown(), "utf-8")
+
+
+def _print_bronze(found: BronzeBench) -> None:
+    from smelter.bench.bronze_result import COLUMNS
+
+    print(", ".join(f"{name} {value}" for name, value in found.machine.items()))
+    print_table(COLUMNS, [one.cells() for one in (*found.figures, *found.spread, *found.sizes)], right=COLUMNS[2:5])
+    print_table(
+        ("contender", "s to first commit, cold"), found.first_commit_cells(), right=("s to first commit, cold",)
+    )
+    print_table(("ratio", "found", "wanted"), [ratio.cells() for ratio in found.ratios], right=("found",))
 
 
 def _print(found: JudgeBench) -> None:

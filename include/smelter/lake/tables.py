@@ -25,6 +25,7 @@ _BYTES = {"KB": 1000, "MB": 1000**2, "GB": 1000**3}
 _PROPERTIES = {
     "format-version": "2",  # PyIceberg cannot write version 3
     "write.parquet.compression-codec": "zstd",
+    "write.parquet.compression-level": "1",  # a fifth off the cost of writing, for a hundredth more bytes
     "write.metadata.delete-after-commit.enabled": "true",
     "write.metadata.previous-versions-max": "20",
     "write.metadata.metrics.column._batch": "full",  # bounds are cut at 16 characters otherwise, and find nothing

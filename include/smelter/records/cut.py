@@ -125,11 +125,11 @@ class Cutter:
                 continue
             values = self._decode(window, is_array)
             if values is not None:
-                text.take(end)
+                text.pass_over(window)
                 return Decoded(values, window, is_array)
             texts = whole_records(window, is_array, text.max_depth)
             if texts is not None:
-                text.take(end)
+                text.pass_over(window)
                 return Whole(texts)
         self._tried_until = len(text.data)
         return None

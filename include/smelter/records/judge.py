@@ -11,7 +11,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-import numpy as np
 import pyarrow as pa
 
 from smelter.contracts import Contract
@@ -157,7 +156,7 @@ class Judgement:
 
     def _part(self, found: Sorted) -> Judged:
         name, first, accepted = self._source.name, self._position, len(found.places)
-        positions = pa.array(np.fromiter(found.places, np.int64, accepted) + first)
+        positions = pa.array(found.places + first)
         arrived = pa.repeat(pa.scalar(self._arrived_at, pa.timestamp("us", "UTC")), accepted)
         columns = [*found.arrays, pa.repeat(name, accepted), positions, arrived]
         letters = tuple(

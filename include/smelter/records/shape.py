@@ -50,7 +50,8 @@ def _struct(name: str, members: list[_Member], *, forbid_unknown: bool) -> Any:
         if required:
             fields.append((f"f{index}", annotation, msgspec.field(name=source_name)))
         else:
-            fields.append((f"f{index}", annotation | None, msgspec.field(name=source_name, default=ABSENT)))
+            optional = annotation if annotation is msgspec.Raw else annotation | None  # Raw takes null too
+            fields.append((f"f{index}", optional, msgspec.field(name=source_name, default=ABSENT)))
     required_first = sorted(fields, key=lambda f: f[2].default is ABSENT)
     return msgspec.defstruct(name, required_first, forbid_unknown_fields=forbid_unknown, gc=False, kw_only=True)
 
@@ -65,7 +66,7 @@ def _annotation(kind: Type, rules: FieldRules | None, forbid_unknown: bool) -> A
         return _with(list[_annotation(kind.element, None, forbid_unknown)], _lengths(rules))  # type: ignore[misc]
     if isinstance(kind, Map):
         if kind.value == Scalar("string"):
-            return _with(dict[str, Any], _lengths(rules))
+            return _with(dict[str, Any], _lengths(rules)) if _lengths(rules) else msgspec.Raw
         return _with(dict[str, _annotation(kind.value, None, forbid_unknown)], _lengths(rules))  # type: ignore[misc]
     if isinstance(kind, Struct):
         members: list[_Member] = [(m.type, m.required, m.name, None) for m in kind.members]

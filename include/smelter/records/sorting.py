@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from smelter.contracts import Contract
 from smelter.contracts.types import MAX_NESTING
-from smelter.records.account import Account
+from smelter.records.account import Account, Ints
 from smelter.records.columns import build_fields, fields_of
 from smelter.records.letters import Problem
 from smelter.records.pieces import Decoded, is_too_deep_somewhere, whole_records
@@ -48,7 +48,7 @@ class Sorted:
     """Records in two heaps: columns and places of the good ones, the bad ones by place."""
 
     arrays: list[pa.Array]
-    places: Sequence[int]
+    places: Ints
     bad: dict[int, Bad]
 
 
@@ -95,8 +95,8 @@ class Sorter:
         taken: list[bytes] = []
         bad: dict[int, Bad] = {}
         for place, text in enumerate(texts):
-            event = text if isinstance(text, Bad) else self._decoded(text, arrived_at)
-            if isinstance(event, Bad):
+            event = text if type(text) is Bad else self._decoded(text, arrived_at)  # type: ignore[arg-type]
+            if type(event) is Bad:
                 bad[place] = event
             else:
                 events.append(event)
@@ -104,13 +104,18 @@ class Sorter:
                 taken.append(text)  # type: ignore[arg-type]
         found = self._sort(events, _Texts(taken), b"\n".join(taken), arrived_at)
         bad.update({places[place]: record for place, record in found.bad.items()})
-        return Sorted(found.arrays, [places[place] for place in found.places], bad)
+        return Sorted(found.arrays, np.array(places, np.int64)[found.places], bad)
 
     def _decoded(self, text: bytes, arrived_at: int) -> Any:
         """The decoded record, or why it is bad. Among nothing but bad ones, trying the decoder first is a waste."""
         if self._refused_in_a_row < _TRIES:
-            event = self._tried(text)
-            if event is not None:
+            try:
+                if not text.isascii():
+                    text.decode()
+                event = self._decode_one(text)
+            except _NOT_TAKEN:
+                pass
+            else:
                 self._refused_in_a_row = 0
                 return event
         problems = self._inspector.problems_of(text, arrived_at)
@@ -123,8 +128,6 @@ class Sorter:
 
     def _tried(self, text: bytes) -> Any:
         try:
-            if not text.isascii():
-                text.decode()
             return self._decode_one(text)
         except _NOT_TAKEN:
             return None
@@ -145,11 +148,10 @@ class Sorter:
                 revived = True
         if revived:
             return self._sort(events, texts, joined, arrived_at)
-        places: Sequence[int] = range(len(events))
+        places = np.arange(len(events))
         if bad:
-            places = [place for place in places if place not in bad]
-            take = pa.array(places, pa.int64())
-            arrays = [array.take(take) for array in arrays]
+            places = np.delete(places, list(bad))
+            arrays = [array.take(pa.array(places)) for array in arrays]
         return Sorted(arrays, places, bad)
 
     def broken(self, text: bytes) -> Bad:

@@ -80,9 +80,13 @@ class Text:
     def take(self, end: int) -> bytes:
         """The bytes up to `end`, which are passed; what follows is on the line of the last of them."""
         taken = self.data[self.at : end]
-        self.at = end
-        self._pass_line_breaks(taken)
+        self.pass_over(taken)
         return taken
+
+    def pass_over(self, passed: bytes) -> None:
+        """Go on behind bytes that have been cut out of the text already."""
+        self.at += len(passed)
+        self._pass_line_breaks(passed)
 
     def _pass_line_breaks(self, passed: bytes) -> None:
         """Keep account of the indent of the line on which what was passed ends."""
