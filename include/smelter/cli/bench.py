@@ -92,7 +92,7 @@ def stream(
     settings = session_of(context).settings
     contract = load_contract(settings.contracts / "events.yaml")
     with tempfile.TemporaryDirectory(prefix="smelter-bench-") as scratch:
-        lake = Lake.at(settings.model_copy(update={"lake": Path(scratch) / "lake"}))
+        lake = Lake.at(settings.model_copy(update={"lake": Path(scratch) / "lake", "catalog": None}))
         found = bench_stream(lake, contract, (few, many), lambda line: print(line, file=sys.stderr, flush=True))
     if as_json:
         print_json(found.as_json())
