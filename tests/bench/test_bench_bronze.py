@@ -24,6 +24,7 @@ NAMES = {"smelter", "duckdb", "pyiceberg", "plain_spark"}
 def found(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict, Path]:
     output = tmp_path_factory.mktemp("benchmarks")
     with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")  # for JVMs that live for seconds
         patch.setattr(bench, "ROUNDS", 1)
         patch.setattr(bronze_files, "LARGE_BYTES", 3_000_000)
         patch.setattr(bronze_files, "SMALL_BYTES", 300_000)
