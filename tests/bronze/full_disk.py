@@ -5,7 +5,6 @@ Usage: unshare -rm full_disk.py FOLDER; prints a line of JSON for each place: wh
 
 from __future__ import annotations
 
-import errno
 import json
 import subprocess
 import sys
@@ -18,10 +17,10 @@ from streams import Stream, contract_of, records
 from smelter.errors import SmelterError
 from smelter.lake.home import Lake
 from smelter.lake.session import start_spark
+from smelter.prove.small_disk import FILLER, fill
 from smelter.settings import Settings
 
 ROOM = "8m"
-FILLER = "filler"
 
 
 def main(folder: str) -> None:
@@ -59,18 +58,6 @@ def main(folder: str) -> None:
 def mount(place: Path) -> None:
     place.mkdir(parents=True, exist_ok=True)
     subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={ROOM}", "tmpfs", str(place)], check=True)
-
-
-def fill(place: Path) -> None:
-    """Write until there is no room for another byte."""
-    with (place / FILLER).open("wb", buffering=0) as file:
-        for size in (1 << 16, 1 << 12, 1):
-            try:
-                while True:
-                    file.write(b"x" * size)
-            except OSError as problem:
-                if problem.errno != errno.ENOSPC:
-                    raise
 
 
 if __name__ == "__main__":

@@ -89,6 +89,9 @@ def test_when_only_the_letters_of_a_batch_were_committed_a_recovery_writes_its_r
     refuse(stream, spark)
     assert recovered(stream, spark) == Recovered(files=2, records=10, written=7, gone=0)
     check(stream)
+    stream.add("later.json")
+    stream.drain(spark)
+    check(stream)
 
 
 def test_a_recovery_that_is_killed_is_finished_by_the_next_one(stream: Stream, spark: SparkSession) -> None:
@@ -188,3 +191,21 @@ def test_a_record_from_before_a_recovery_is_missed_too(stream: Stream, spark: Sp
     refuse(stream, spark)
     recovered(stream, spark)
     assert account_of(stream).doubled == []
+
+
+def test_after_a_recovery_of_a_batch_whose_data_files_are_gone_the_stream_goes_on(
+    stream: Stream, spark: SparkSession
+) -> None:
+    batches_of(stream, 1)
+    stream.add("a.json", records(good=5, bad=3))
+    with pytest.raises(Crash):
+        stream.drain_here(crash_at("between_commits"), batch=1)
+    (intent,) = BatchRecords(stream.receipts).prepared()
+    for file in intent.bronze:
+        Path(file.path).unlink()
+    refuse(stream, spark)
+    recovered(stream, spark)
+    for name in ("b.json", "c.json"):
+        stream.add(name)
+        stream.drain(spark)
+        check(stream)

@@ -38,7 +38,7 @@ def test_two_writers_of_the_same_batch_add_it_once(lake: Lake) -> None:
     rows = first.scan().to_arrow().to_batches()[0]
     shape = TableShape.of(first)
     writer = DataFileWriter(shape)
-    writer.add(shape.conform(rows))
+    writer.add(shape.conform(rows, {}))
     commit = Commit("two:writers:1:0", datetime.now(UTC), writer.finish(), {})
     gate = threading.Barrier(2)
 

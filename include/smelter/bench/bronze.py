@@ -146,7 +146,7 @@ def _look_closer(
         sizes = _figure("smelter", small, [ours.take(small)]), _figure("smelter", large, [ours.take(large)])
         say("one file, many files")
         one, many = make_one_and_many(files, place.scratch)
-        rounds = [(ours.take(one), ours.take(many)) for _ in range(ROUNDS)]
+        rounds = [(ours.take(one), ours.take(many)) for _ in range(2 * ROUNDS)]  # short ones: chance weighs more
         spread = _figure("smelter", one, [a for a, _ in rounds]), _figure("smelter", many, [b for _, b in rounds])
         say(f"{small_batches:,} batches of one small file")
         return sizes, spread, ours.take_small_batches(small_batches)

@@ -42,6 +42,7 @@ def drop_strangers(bronze: Bronze) -> list[Intent]:
             kept.append(intent)
         else:
             bronze.records.forget_intent(intent)
+            bronze.books.leave(intent)
     return kept
 
 

@@ -94,6 +94,11 @@ class _Desk:
         self._dataset = self._judge.contract.dataset
         self.bronze = DataFileWriter(work.bronze)
         self.letters = DataFileWriter(work.letters)
+        self._stamps = {  # what only the batch knows
+            "_ingested_at": pa.scalar(work.ingested_at, pa.timestamp("us", "UTC")),
+            "_batch": pa.scalar(work.token),
+            "_contract": pa.scalar(self._judge.contract.label),
+        }
 
     def discard(self) -> None:
         self.bronze.discard()
@@ -165,9 +170,9 @@ class _Desk:
         judgement = self._judge.judge(source)
         for part in judgement:
             fresh, new = _without(part.rows, taken), _letters_without(part.letters, taken)
-            rows.add(work.bronze.conform(self._stamped(fresh)))
+            rows.add(work.bronze.conform(fresh, self._stamps))
             if new:
-                letters.add(work.letters.conform(self._letter_rows(new, unit)))
+                letters.add(self._letter_rows(new, unit))
             accepted, dead = accepted + fresh.num_rows, dead + len(new)
             reasons.update(letter.reason for letter in part.letters)
             about = next(((o.position, o.reason.value) for o in part.letters if o.reason in _ABOUT_THE_FILE), about)
@@ -188,24 +193,14 @@ class _Desk:
         planned = f"{unit.length} bytes, modified {arrival_of(unit.modified_ns).isoformat()}"
         message = f"the file changed after it was listed: it had {planned}"
         letter = DeadLetter(unit.source, 0, Reason.FILE_CHANGED, (_changed_problem(found, message),), "")
-        self.letters.add(self._work.letters.conform(self._letter_rows([letter], unit)))
+        self.letters.add(self._letter_rows([letter], unit))
         return Receipt(unit, "", 1, 0, 1, is_whole=False)
 
     def _letter_rows(self, letters: Sequence[DeadLetter], unit: Unit) -> pa.RecordBatch:
-        rows = letters_to_arrow(self._dataset, letters)
         arrived = pa.scalar(arrival_of(unit.modified_ns), pa.timestamp("us", "UTC"))
-        return self._stamped(rows.append_column("_arrived_at", pa.repeat(arrived, rows.num_rows)))
-
-    def _stamped(self, rows: pa.RecordBatch) -> pa.RecordBatch:
-        """The rows with what only the batch knows."""
-        stamps = {
-            "_ingested_at": pa.scalar(self._work.ingested_at, pa.timestamp("us", "UTC")),
-            "_batch": pa.scalar(self._work.token),
-            "_contract": pa.scalar(self._judge.contract.label),
-        }
-        for name, value in stamps.items():
-            rows = rows.append_column(name, pa.repeat(value, rows.num_rows))
-        return rows
+        return self._work.letters.conform(
+            letters_to_arrow(self._dataset, letters), {**self._stamps, "_arrived_at": arrived}
+        )
 
 
 @lru_cache(maxsize=8)

@@ -116,7 +116,8 @@ def _print_bronze(found: BronzeBench) -> None:
     from smelter.bench.bronze_result import COLUMNS
 
     print(", ".join(f"{name} {value}" for name, value in found.machine.items()))
-    print_table(COLUMNS, [one.cells() for one in (*found.figures, *found.spread, *found.sizes)], right=COLUMNS[2:5])
+    shown = COLUMNS[:5]  # the raw rounds are for the page and for programs
+    print_table(shown, [one.cells()[:5] for one in (*found.figures, *found.spread, *found.sizes)], right=shown[2:])
     print_table(
         ("contender", "s to first commit, cold"), found.first_commit_cells(), right=("s to first commit, cold",)
     )

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -61,14 +61,19 @@ class TableShape:
         """The size that a data file may reach."""
         return int(self.properties.get("write.target-file-size-bytes", 128_000_000))
 
-    def conform(self, rows: pa.RecordBatch) -> pa.RecordBatch:
-        """The rows with the table's columns, in its order; an optional column that they lack is null."""
+    def conform(self, rows: pa.RecordBatch, same: Mapping[str, pa.Scalar]) -> pa.RecordBatch:
+        """The rows with the table's columns, in its order; an optional column that they lack is null.
+
+        `same` has the values of columns that are the same in every row.
+        """
         columns = []
         for field in self.arrow_schema:
             at = rows.schema.get_field_index(field.name)
             if at >= 0:
                 column = rows.column(at)
                 columns.append(column if column.type == field.type else column.cast(field.type))
+            elif field.name in same:
+                columns.append(pa.repeat(same[field.name], rows.num_rows))
             elif field.nullable:
                 columns.append(pa.nulls(rows.num_rows, field.type))
             else:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 ROOM = "8m"
 NAMESPACES = (("unshare", "-rm"), ("unshare", "-m"))
-_FILLER = ".filler"
+FILLER = ".filler"
 
 
 def namespace(probe: Path) -> tuple[str, ...] | None:
@@ -35,7 +35,7 @@ def on_a_small_disk(place: Path) -> Iterator[None]:
     try:
         yield
     finally:
-        (place / _FILLER).unlink(missing_ok=True)
+        (place / FILLER).unlink(missing_ok=True)
         aside = place.with_name(f".{place.name}.aside")
         shutil.copytree(place, aside)
         subprocess.run(["umount", "-l", str(place)], check=True)  # noqa: S607
@@ -45,7 +45,7 @@ def on_a_small_disk(place: Path) -> Iterator[None]:
 
 def fill(place: Path) -> None:
     """Write until there is no room for another byte."""
-    with (place / _FILLER).open("wb", buffering=0) as file:
+    with (place / FILLER).open("wb", buffering=0) as file:
         for size in (1 << 16, 1 << 12, 1):
             try:
                 while True:

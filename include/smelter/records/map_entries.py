@@ -112,7 +112,8 @@ def _taken(text: bytes, places: Ints, counts: Ints, is_string: Bools, odd: Bools
     if odd.any():
         kept = np.repeat(~odd, counts)
         wanted, is_string, counts = wanted[kept], is_string[kept], np.where(odd, 0, counts)
-    keys, items = pieces.take(pa.array(wanted)), pieces.take(pa.array(wanted + 2))
+    both = pieces.take(pa.array(np.concatenate((wanted, wanted + 2))))
+    keys, items = both.slice(0, len(wanted)), both.slice(len(wanted))
     return Entries(keys, items, counts, is_string, odd, _repeated(keys, counts))
 
 
