@@ -232,3 +232,13 @@ def test_a_record_beyond_a_small_limit_holds_nothing_of_the_next() -> None:
         assert found.reasons == ["record_too_large"]
         assert '"a":2' not in found.letters[0].raw
         assert found.rows[0]["a"] == 2
+
+
+@pytest.mark.parametrize("neighbour", [b"", b"{bad}\n", b'{"s": "x"}\n'])
+@pytest.mark.parametrize("field", ["s", "u"])
+def test_a_record_that_is_nested_too_deep_is_refused_whatever_stands_beside_it(field: str, neighbour: bytes) -> None:
+    judge = judge_of('s: {type: "struct<n: map<string,string>>"}', "ignore", Limits(max_depth=2))
+    deep, fits = (b'{"%b": {"n": %b}}\n' % (field.encode(), inner) for inner in (b'{"a": 1}', b"null"))
+    found = judged(judge, deep + fits + neighbour)
+    assert [row["_position"] for row in found.rows] == [1]
+    assert found.reasons[0] == "record_too_large"

@@ -108,7 +108,7 @@ class Sorter:
 
     def _decoded(self, text: bytes, arrived_at: int) -> Any:
         """The decoded record, or why it is bad. Among nothing but bad ones, trying the decoder first is a waste."""
-        if self._refused_in_a_row < _TRIES:
+        if self._refused_in_a_row < _TRIES and not self._may_be_too_deep(text):
             try:
                 if not text.isascii():
                     text.decode()
@@ -125,6 +125,11 @@ class Sorter:
         self._refused_in_a_row = 0
         event = self._tried(text)
         return revive(exact_tree_of(text), self._contract) if event is None else event
+
+    def _may_be_too_deep(self, text: bytes) -> bool:
+        """Has it brackets enough? What the contract knows is never that deep, unless the limit is very low."""
+        has_more = self._contract.unknown_fields == "ignore" or self._limits.max_depth <= MAX_NESTING
+        return has_more and text.count(b"{") + text.count(b"[") > self._limits.max_depth
 
     def _tried(self, text: bytes) -> Any:
         try:
