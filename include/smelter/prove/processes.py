@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-# A JVM that lives for seconds need not compile well; one that lives through 200 rounds fills the cache of that compiler.
+# A JVM that lives for seconds need not compile well; one that lives through 200 rounds fills that compiler's cache.
 QUICK_JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=240m"
 _SET_DEATH_SIGNAL = 1
 _ENDS_BY_ITSELF_SECONDS = 20.0
