@@ -15,6 +15,7 @@ from smelter.bench.bronze_files import FileSet
 from smelter.bench.meters import PeakMemory, cpu_seconds, memory_bytes
 from smelter.cli.main import run
 from smelter.errors import Refused
+from smelter.prove.processes import QUICK_JVM
 
 pytestmark = pytest.mark.jvm
 NAMES = {"smelter", "duckdb", "pyiceberg", "plain_spark"}
@@ -24,7 +25,7 @@ NAMES = {"smelter", "duckdb", "pyiceberg", "plain_spark"}
 def found(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict, Path]:
     output = tmp_path_factory.mktemp("benchmarks")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")  # for JVMs that live for seconds
+        patch.setenv("JDK_JAVA_OPTIONS", QUICK_JVM)
         patch.setattr(bench, "ROUNDS", 1)
         patch.setattr(bronze_files, "LARGE_BYTES", 3_000_000)
         patch.setattr(bronze_files, "SMALL_BYTES", 300_000)

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from drivers import QUICK_JVM
 from streams import Stream, contract_of
 
 from postgres_server import postgres, running_postgres  # noqa: F401
 from smelter.lake.home import Lake
+from smelter.prove.processes import QUICK_JVM
 from smelter.settings import Settings
 
 if TYPE_CHECKING:

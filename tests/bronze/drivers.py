@@ -14,8 +14,9 @@ from pathlib import Path
 from following_driver import WAITS
 from streams import Stream
 
+from smelter.prove.processes import QUICK_JVM
+
 HERE = Path(__file__).parent
-QUICK_JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"  # a JVM that lives for seconds need not compile well
 
 
 def environ() -> dict[str, str]:

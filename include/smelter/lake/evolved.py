@@ -38,13 +38,8 @@ def evolved_spec(metadata: TableMetadata, schema: Schema, transforms: tuple[str,
     for wanted in partition_spec(transforms, schema).fields if transforms else ():
         known = past.get((wanted.source_id, str(wanted.transform)))
         fields.append(known or _new_partition(wanted, next(fresh), taken))
-    spec = PartitionSpec(*fields)
-    number = 1 + max(one.spec_id for one in metadata.partition_specs)
-    return next((one for one in metadata.partition_specs if one.compatible_with(spec)), _numbered(fields, number))
-
-
-def _numbered(fields: list[PartitionField], number: int) -> PartitionSpec:
-    return PartitionSpec(*fields, spec_id=number)
+    spec = PartitionSpec(*fields, spec_id=1 + max(one.spec_id for one in metadata.partition_specs))
+    return next((one for one in metadata.partition_specs if one.compatible_with(spec)), spec)
 
 
 def _new_partition(wanted: PartitionField, number: int, taken: set[str]) -> PartitionField:
