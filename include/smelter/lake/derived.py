@@ -90,6 +90,12 @@ def merge(
     spark.catalog.dropTempView(_SOURCE_VIEW)
 
 
+def append(spark: SparkSession, namespace: str, name: str, rows: DataFrame, summary: Mapping[str, str]) -> None:
+    """Add rows, in one commit that carries the summary."""
+    with _summary(spark, summary):
+        rows.writeTo(spark_name(namespace, name)).append()
+
+
 def replace(
     spark: SparkSession,
     namespace: str,
