@@ -108,7 +108,7 @@ def _pattern_problem(text: str) -> str | None:
 
 def _shared_pattern_problem(text: str) -> str | None:
     """Checks run in Spark, whose expressions are Java's: what only Python has is refused."""
-    only_python = re.search(r"\(\?(P|#|\()|\\Z", text)
+    only_python = re.search(r"\(\?(P|#|\()|\\Z|\{,", text)
     if only_python:
         return f"`{text}` has `{only_python[0]}`, which Java reads in another way; Spark does the checks"
     return _pattern_problem(text)

@@ -14,7 +14,7 @@ from smelter.lake import layout
 from smelter.postgres import asking, count_tables, forget_lake, is_of, owner_of
 
 # Checkpoints go first: a stream that still believes its files were read, over tables that are gone, would lose them.
-FIRST = (layout.CHECKPOINTS, layout.RECEIPTS, layout.RUN, *layout.CATALOG_FILES)
+FIRST = (layout.CHECKPOINTS, layout.RECEIPTS, layout.RUN, layout.QUALITY, *layout.CATALOG_FILES)
 # The note goes after the tables of a database that it tells of: until then a second run knows where to go on.
 LAST = (layout.CATALOG_ELSEWHERE, layout.TABLES)
 

@@ -22,6 +22,7 @@ GOLD = "gold"
 RESOLUTIONS = "resolutions"
 OPS = "ops"
 CONTRACTS = "contracts"
+QUALITY = "quality"
 
 
 @dataclass(frozen=True)
@@ -84,6 +85,11 @@ class Lake:
     def job_folder(self, namespace: str, name: str) -> Path:
         """Where whoever builds a table keeps its log and scratch files; the table's lease gives it the folder alone."""
         return self.root / layout.RUN / "jobs" / f"{namespace}.{name}"
+
+    @property
+    def quality(self) -> Path:
+        """Where the results of checks are kept, and the report that is made of them."""
+        return self.root / layout.QUALITY
 
     def landing(self, contract: Contract) -> Path:
         """Where the dataset's files arrive, under the one name that its records are known by."""

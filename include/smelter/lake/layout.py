@@ -21,6 +21,7 @@ CHECKPOINTS = "checkpoints"
 RECEIPTS = "receipts"
 RUN = "run"
 ARCHIVE = "archive"
+QUALITY = "quality"
 
 CATALOG_FILES = (CATALOG, f"{CATALOG}-wal", f"{CATALOG}-shm", f"{CATALOG}-journal")
 KNOWN = frozenset(
@@ -34,6 +35,7 @@ KNOWN = frozenset(
         RECEIPTS,
         RUN,
         ARCHIVE,
+        QUALITY,
         SETTINGS_FILE,
         "README.md",
     }

@@ -121,6 +121,33 @@ def contracts_schema() -> Schema:
     )
 
 
+def quality_schema() -> Schema:
+    """What every check found, one row for each; only ever appended to."""
+    texts = ("run", "dataset", "contract", "scope", "source", "name", "check", "column", "on_failure")
+    fields = [NestedField(number, name, StringType(), required=True) for number, name in enumerate(texts, 1)]
+    example = StructType(
+        NestedField(22, "source", StringType(), required=True),
+        NestedField(23, "position", LongType(), required=True),
+        NestedField(24, "found", StringType(), required=True),
+    )
+    examples = ListType(21, example, element_required=True)
+    return Schema(
+        *fields,
+        NestedField(10, "at", TimestamptzType(), required=True, doc="When the rows were judged."),
+        NestedField(11, "ok", BooleanType(), required=True, doc="Does the check hold?"),
+        NestedField(
+            12, "found", DoubleType(), required=False, doc="Failing rows, rows, a share, or an age in seconds."
+        ),
+        NestedField(13, "wanted", StringType(), required=True),
+        NestedField(14, "sentence", StringType(), required=True, doc="What was found and what was wanted."),
+        NestedField(15, "rows", LongType(), required=True, doc="The rows that were judged."),
+        NestedField(16, "failing", LongType(), required=True, doc="Those of them that fail the check."),
+        NestedField(17, "examples", examples, required=True, doc="Up to 20 failing rows."),
+        NestedField(18, "decision", StringType(), required=True, doc="published, stopped, overridden or measured"),
+        NestedField(19, "reason", StringType(), required=False, doc="Why a failure was overridden."),
+    )
+
+
 def partition_spec(transforms: tuple[str, ...], schema: Schema) -> PartitionSpec:
     """The contract's partitions, such as `days(_ingested_at)`, over a schema that has their columns."""
     fields = []

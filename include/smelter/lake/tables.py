@@ -15,8 +15,15 @@ from smelter.errors import Refused, Unreachable
 from smelter.lake import layout
 from smelter.lake.catalog import catalog_errors
 from smelter.lake.commits import told
-from smelter.lake.home import BRONZE, CONTRACTS, DEAD_LETTERS, OPS, RESOLUTIONS, Lake
-from smelter.lake.schema import bronze_schema, contracts_schema, letters_schema, partition_spec, resolutions_schema
+from smelter.lake.home import BRONZE, CONTRACTS, DEAD_LETTERS, OPS, QUALITY, RESOLUTIONS, Lake
+from smelter.lake.schema import (
+    bronze_schema,
+    contracts_schema,
+    letters_schema,
+    partition_spec,
+    quality_schema,
+    resolutions_schema,
+)
 from smelter.lake.turns import one_at_a_time
 
 ACTIVE = "smelter.contract"
@@ -68,6 +75,11 @@ def contract_properties(contract: Contract) -> dict[str, str]:
 def ensure_contracts_table(lake: Lake) -> Table:
     """The table of every contract that was ever active; made if it is not there."""
     return ensure_table(lake, OPS, CONTRACTS, contracts_schema(), (), {})
+
+
+def ensure_quality_table(lake: Lake) -> Table:
+    """The table of what every check found; made if it is not there."""
+    return ensure_table(lake, OPS, QUALITY, quality_schema(), (), {})
 
 
 def ensure_table(

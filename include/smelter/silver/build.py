@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from smelter.lake.spans import Spans
+    from smelter.quality.verdict import Scope
 
 CONTRACT = "smelter.silver-contract"  # in summaries: under which the rows were merged
 PUBLISHED_ANYWAY = "smelter.published-anyway"

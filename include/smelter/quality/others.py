@@ -1,0 +1,47 @@
+"""Rows that fail because of other rows: those that share their values, and those whose value is nowhere else."""
+
+from __future__ import annotations
+
+from functools import reduce
+from typing import TYPE_CHECKING
+
+from smelter.contracts.checks import Check
+from smelter.quality.conditions import kinds_of
+from smelter.quality.literals import unfit
+from smelter.quality.verdict import Question
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+_NUMBERS = frozenset({"byte", "short", "integer", "long", "float", "double", "decimal"})
+
+
+def doubled(rows: DataFrame, check: Check) -> DataFrame:
+    """The rows whose values in these columns are those of another row too; a null is like nothing."""
+    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql.window import Window
+
+    columns = list(check.columns or ())
+    whole = rows.where(reduce(lambda one, two: one & two, (F.col(name).isNotNull() for name in columns)))
+    alike = F.count(F.lit(1)).over(Window.partitionBy(*columns))
+    return whole.select("*", alike.alias("_alike")).where(F.col("_alike") > 1).drop("_alike")
+
+
+def strangers(rows: DataFrame, check: Check, question: Question) -> DataFrame:
+    """The rows whose value is not in the other dataset's column; null is fine."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    assert check.column is not None
+    assert check.dataset is not None
+    assert check.field is not None
+    other = question.others(check.dataset)
+    kinds = kinds_of(other)
+    if check.field not in kinds:
+        raise unfit(check, f"{check.dataset} has no column `{check.field}`")
+    here, there = kinds_of(rows)[check.column], kinds[check.field]
+    if here != there and not {here.typeName(), there.typeName()} <= _NUMBERS:
+        kept = f"{here.simpleString()} here and {there.simpleString()} there"
+        raise unfit(check, f"`{check.column}` and {check.dataset}.{check.field} are of two types: {kept}")
+    known = other.select(F.col(check.field).alias("_known")).where(F.col("_known").isNotNull()).distinct()
+    given = rows.where(F.col(check.column).isNotNull())
+    return given.join(known, on=F.col(check.column) == F.col("_known"), how="left_anti")
