@@ -1,4 +1,4 @@
-"""Builds silver, or gold, in a process of its own that kills itself: `killed_builder.py LAKE DATASET WHAT POINT SECONDS`.
+"""Builds silver or gold in a process that kills itself: `killed_builder.py LAKE DATASET WHAT POINT SECONDS`.
 
 The kill -9 comes so many seconds after the point, in the middle of whatever happens then; its JVM is left behind.
 """
@@ -16,6 +16,7 @@ from pathlib import Path
 from smelter.gold.build import Hooks as GoldHooks
 from smelter.gold.build import build_gold
 from smelter.gold.models import load_models
+
 from smelter.lake.home import BRONZE, Lake
 from smelter.lake.tables import active_contract, load_table
 from smelter.settings import Settings

@@ -67,6 +67,13 @@ def contract_properties(contract: Contract) -> dict[str, str]:
     """What bronze's properties say of its contract."""
     return {
         ACTIVE: contract.model_dump_json(by_alias=True, exclude_unset=True),
+        **file_properties(contract),
+    }
+
+
+def file_properties(contract: Contract) -> dict[str, str]:
+    """What the properties of each table with a dataset's rows say of its files, and what a row is."""
+    return {
         "write.target-file-size-bytes": str(_bytes_of(contract.maintenance.target_file)),
         **({"comment": contract.about} if contract.about else {}),
     }

@@ -155,7 +155,7 @@ class _Work:
 
     def end(self, report: SilverReport, taken: list[Taken]) -> SilverReport:
         """The report, with what silver holds now."""
-        return replace(SilverReport.of(report, taken, self._rows()), published_anyway=self._wishes.publish_anyway)
+        return replace(report, taken=tuple(taken), rows=self._rows())
 
     def _take(self, spark: SparkSession, part: Slice, place: tuple[int, int]) -> Taken:
         """Read, shape, judge, write: nothing is published if the judgement says stop."""
@@ -167,20 +167,29 @@ class _Work:
         self._hooks.reach("read")
         increment = Increment(self._lake, spark, self._contract, rows, part)
         scope: Scope = "table" if self._wishes.rebuild else "increment"
-        verdict = pass_or_refuse(increment, merged_at, scope=scope, anyway=self._wishes.publish_anyway)
+        passed = pass_or_refuse(increment, merged_at, scope=scope, anyway=self._wishes.publish_anyway)
         self._hooks.reach("judged")
-        self._publish(spark, rows, facts.spans, part)
+        self._publish(spark, rows, facts.spans, part, passed.reason)
         self._hooks.reach("published")
-        added = self._rows() - (0 if self._wishes.rebuild else before)
-        seconds = time.monotonic() - started
-        return Taken(*place, part.rows, facts.rows, added, seconds, facts.failed_casts, facts.spans, verdict)
+        passed.note()
+        return Taken(
+            *place,
+            part.rows,
+            facts.rows,
+            self._rows() - (0 if self._wishes.rebuild else before),
+            time.monotonic() - started,
+            facts.failed_casts,
+            facts.spans,
+            passed.verdict,
+            passed.reason,
+        )
 
-    def _publish(self, spark: SparkSession, rows: DataFrame, spans: Spans | None, part: Slice) -> None:
+    def _publish(self, spark: SparkSession, rows: DataFrame, spans: Spans | None, part: Slice, reason: str) -> None:
         """One commit. A table that is not there yet is made only now, so that a failed check leaves nothing behind."""
         properties, partitions = properties_of(self._contract, self._bronze), partitions_of(self._contract)
         summary = {**bookmark_summary(part.bookmark), CONTRACT: self._contract.label}
-        if self._wishes.publish_anyway:
-            summary[PUBLISHED_ANYWAY] = self._wishes.publish_anyway
+        if reason:
+            summary[PUBLISHED_ANYWAY] = reason
         if self._table is None:
             schema = schema_of(rows.schema, "silver.columns: ")
             self._table = ensure_derived(self._lake, SILVER, self._dataset, schema, partitions, properties)

@@ -18,6 +18,7 @@ from smelter.contracts.expressions import renamed
 from smelter.contracts.model import Silver
 from smelter.lake.schema import bronze_schema
 from smelter.lake.spark_types import as_optional
+from smelter.lake.tables import file_properties
 from smelter.silver.rows import MERGED_AT, MERGED_AT_ABOUT
 
 DEFINITION = "smelter.silver"
@@ -48,7 +49,7 @@ def properties_of(contract: Contract, bronze: Table) -> dict[str, str]:
     return {
         DEFINITION: json.dumps(_definition(silver_of(contract), ids), sort_keys=True),
         COLUMNS: json.dumps(ids, sort_keys=True),
-        **({"comment": contract.about} if contract.about else {}),
+        **file_properties(contract),
     }
 
 

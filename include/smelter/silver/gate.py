@@ -32,20 +32,30 @@ class Increment:
     part: Slice
 
 
-def pass_or_refuse(increment: Increment, at: datetime, *, scope: Scope, anyway: str) -> Verdict:
-    """The verdict, which is in `ops.quality` too; a check that says stop is refused, unless there is a reason."""
+@dataclass(frozen=True)
+class Passed:
+    """A verdict with which an increment may be published."""
+
+    lake: Lake
+    question: Question
+    verdict: Verdict
+    reason: str  # why it is published although a check says stop
+
+    def note(self) -> None:
+        """Write the verdict down; after the commit, so that what is called published is."""
+        decision = Decision.OVERRIDDEN if self.reason else Decision.PUBLISHED
+        record(self.lake, self.question, self.verdict, decision, self.reason or None)
+
+
+def pass_or_refuse(increment: Increment, at: datetime, *, scope: Scope, anyway: str) -> Passed:
+    """Judge the rows; a check that says stop is written down and refused, unless there is a reason to publish."""
     contract = increment.contract
     question = _question(increment, at, scope)
     verdict = judge(increment.rows, contract.quality, question)
-    if not contract.quality:
-        return verdict
-    decision = Decision.PUBLISHED
-    if verdict.stopped:
-        decision = Decision.OVERRIDDEN if anyway else Decision.STOPPED
-    record(increment.lake, question, verdict, decision, anyway if verdict.stopped else "")
-    if decision is Decision.STOPPED:
+    if verdict.stopped and not anyway:
+        record(increment.lake, question, verdict, Decision.STOPPED)
         raise _stopped(verdict, contract.dataset)
-    return verdict
+    return Passed(increment.lake, question, verdict, anyway if verdict.stopped else "")
 
 
 def _question(increment: Increment, at: datetime, scope: Scope) -> Question:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from smelter.lake.spans import Spans
 from smelter.quality.verdict import Verdict
@@ -20,9 +19,10 @@ class Taken:
     things: int  # one row per key among them
     added: int  # keys that silver did not have
     seconds: float
-    failed_casts: dict[str, int]
+    failed_casts: dict[str, int]  # derived column to values that it could not read
     spans: Spans | None  # the days whose files were looked at; nothing if all of them were
     verdict: Verdict
+    reason: str = ""  # why it was published although a check said stop
 
 
 @dataclass(frozen=True)
@@ -31,32 +31,25 @@ class SilverReport:
 
     dataset: str
     contract: str
-    taken: tuple[Taken, ...] = ()
-    began_anew: str = ""
-    columns_changed: bool = False
     is_rebuild: bool = False
+    began_anew: str = ""  # why all of bronze was read again
+    columns_changed: bool = False
+    taken: tuple[Taken, ...] = ()
     rows: int = 0  # of silver, afterwards
-    published_anyway: str = ""
-    failed_casts: dict[str, int] = field(default_factory=dict)
-
-    @classmethod
-    def of(cls, before: SilverReport, taken: Sequence[Taken], rows: int) -> SilverReport:
-        """The report of a run that took these slices."""
-        casts: Counter[str] = Counter()
-        for one in taken:
-            casts.update(one.failed_casts)
-        return cls(
-            before.dataset,
-            before.contract,
-            tuple(taken),
-            before.began_anew,
-            before.columns_changed,
-            before.is_rebuild,
-            rows,
-            before.published_anyway,
-            dict(casts),
-        )
 
     def total(self, name: str) -> int:
         """The sum of a number over all slices."""
         return sum(getattr(one, name) for one in self.taken)
+
+    @property
+    def failed_casts(self) -> dict[str, int]:
+        """Derived column to values that it could not read, over all slices."""
+        casts: Counter[str] = Counter()
+        for one in self.taken:
+            casts.update(one.failed_casts)
+        return dict(casts)
+
+    @property
+    def published_anyway(self) -> str:
+        """The reason, if a check said stop and somebody took it upon themselves."""
+        return next((one.reason for one in self.taken if one.reason), "")
