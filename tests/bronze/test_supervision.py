@@ -13,7 +13,8 @@ from crashes import Crash, crash_at
 from streams import Stream, records
 
 from smelter.supervise.heartbeat import HEARTBEAT, State, read_heartbeat
-from smelter.supervise.lock import LOCK, holder, only_driver, start_ticks
+from smelter.processes import start_ticks
+from smelter.supervise.lock import LOCK, holder, only_driver
 from smelter.supervise.log import KEPT, LOG, DriverLog
 
 

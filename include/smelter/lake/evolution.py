@@ -40,6 +40,7 @@ from smelter.lake.catalog import catalog_errors
 from smelter.lake.evolved import evolved_schema, evolved_spec
 from smelter.lake.home import BRONZE, Lake
 from smelter.lake.past_contracts import remember_active
+from smelter.lake.schema import bronze_schema
 from smelter.lake.steps import table_steps
 from smelter.lake.tables import ACTIVE, APPLIED_AT, active_contract, contract_properties, ensure_tables, find_table
 from smelter.lake.turns import one_at_a_time
@@ -83,7 +84,7 @@ def plan_contract(table: Table, contract: Contract, drop: Collection[str] = ()) 
     changes = compare(before, contract, drop)
     if not all(change.is_safe for change in changes):
         return Evolution(before, contract, tuple(changes), table.schema(), table.spec())
-    schema = evolved_schema(metadata, contract, origins_of(before, contract))
+    schema = evolved_schema(metadata, bronze_schema(contract), origins_of(before, contract))
     _refuse_partitioned(table, schema)
     spec = evolved_spec(metadata, schema, contract.bronze.partition_by)
     return Evolution(before, contract, tuple(changes), schema, spec)
@@ -129,7 +130,7 @@ def _commit(table: Table, evolution: Evolution) -> None:
     wanted = {**contract_properties(evolution.after), APPLIED_AT: datetime.now(UTC).isoformat()}
     gone = [name for name in contract_properties(evolution.before) if name not in wanted]
     updates = (
-        *_schema_updates(table.metadata, evolution.schema),
+        *schema_updates(table.metadata, evolution.schema),
         *_spec_updates(table.metadata, evolution.spec),
         SetPropertiesUpdate(updates=wanted),
         *([RemovePropertiesUpdate(removals=gone)] if gone else []),
@@ -140,7 +141,8 @@ def _commit(table: Table, evolution: Evolution) -> None:
         transaction._apply(updates, still)  # type: ignore[arg-type]  # its list of requirements is closed
 
 
-def _schema_updates(metadata: TableMetadata, schema: Schema) -> tuple[TableUpdate, ...]:
+def schema_updates(metadata: TableMetadata, schema: Schema) -> tuple[TableUpdate, ...]:
+    """What makes a schema the current one, whether the table has had it before or not; nothing if it is."""
     if schema.schema_id == metadata.current_schema_id:
         return ()
     if any(one.schema_id == schema.schema_id for one in metadata.schemas):

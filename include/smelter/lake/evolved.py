@@ -10,19 +10,18 @@ from pyiceberg.schema import Schema
 from pyiceberg.table.metadata import TableMetadata
 from pyiceberg.types import IcebergType, ListType, MapType, NestedField, StructType
 
-from smelter.contracts import Contract
-from smelter.lake.schema import bronze_schema, partition_spec
+from smelter.lake.schema import partition_spec
 
 
-def evolved_schema(metadata: TableMetadata, contract: Contract, origins: Mapping[str, str | None]) -> Schema:
-    """The contract's columns with the ids that they have; a new one has an id that no column ever had.
+def evolved_schema(metadata: TableMetadata, wanted_schema: Schema, origins: Mapping[str, str | None]) -> Schema:
+    """The wanted columns with the ids that they have; a new one has an id that no column ever had.
 
     So a field that was dropped and comes back cannot read the values of the old one, whatever its type is now.
     """
     now = metadata.schema()
     fresh = count(metadata.last_column_id + 1)
     fields = []
-    for wanted in bronze_schema(contract).fields:
+    for wanted in wanted_schema.fields:
         name = origins.get(wanted.name, wanted.name)
         fields.append(_field(wanted, _find(now.fields, name) if name is not None else None, fresh))
     number = 1 + max(schema.schema_id for schema in metadata.schemas)

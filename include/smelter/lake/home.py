@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 BRONZE = "bronze"
 DEAD_LETTERS = "dead_letters"
+SILVER = "silver"
+GOLD = "gold"
 RESOLUTIONS = "resolutions"
 OPS = "ops"
 CONTRACTS = "contracts"
@@ -78,6 +80,10 @@ class Lake:
     def run_folder(self, stream: str) -> Path:
         """Where a stream's driver keeps its lock, heartbeat and logs."""
         return self.root / layout.RUN / "streams" / stream
+
+    def job_folder(self, namespace: str, name: str) -> Path:
+        """Where whoever builds a table keeps its log and scratch files; the table's lease gives it the folder alone."""
+        return self.root / layout.RUN / "jobs" / f"{namespace}.{name}"
 
     def landing(self, contract: Contract) -> Path:
         """Where the dataset's files arrive, under the one name that its records are known by."""

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 LOG_CONFIGURATION = Path(__file__).with_name("log4j2.properties")
 SPARK_LOG = "spark.log"
 SCRATCH = "scratch"
+_PARTS_PER_CORE = 4  # of a shuffle; Spark's own 200 are for a cluster, and cost a second each time on two cores
 _CATALOG = f"spark.sql.catalog.{CATALOG_NAME}"
 
 
@@ -43,7 +44,7 @@ def start_spark(lake: Lake, name: str, run_folder: Path) -> SparkSession:
 
     builder = SparkSession.builder.appName(name)
     if not _is_submitted():
-        builder = builder.master("local[*]")
+        builder = builder.master("local[*]").config("spark.sql.shuffle.partitions", _PARTS_PER_CORE * _cores())
     for key, value in {**_configuration(jars, run_folder), **_catalog(lake)}.items():
         builder = builder.config(key, value)
     try:
@@ -59,6 +60,14 @@ def start_spark(lake: Lake, name: str, run_folder: Path) -> SparkSession:
     for key, value in _secrets(lake).items():  # not before: what the builder has stands on the JVM's command line
         session.conf.set(key, value)
     return session
+
+
+def jvm_of(session: SparkSession) -> int | None:
+    """The process that writes for a session, if it is on this machine: it may outlive a Python that was killed."""
+    if _is_submitted():
+        return os.getppid()
+    gateway = getattr(getattr(session, "_sc", None), "_gateway", None)
+    return getattr(getattr(gateway, "proc", None), "pid", None)
 
 
 def catalog_configuration(lake: Lake) -> dict[str, str]:
@@ -102,6 +111,10 @@ def _catalog(lake: Lake) -> dict[str, str]:
 def _secrets(lake: Lake) -> dict[str, str]:
     secrets = lake.address.jdbc_secrets() if lake.address is not None else {}
     return {f"{_CATALOG}.jdbc.{name}": value for name, value in secrets.items()}
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0))
 
 
 def _is_submitted() -> bool:

@@ -22,7 +22,7 @@ ACTIVE = "smelter.contract"
 APPLIED_AT = "smelter.contract-applied-at"
 BY_INGESTION_DAY = ("days(_ingested_at)",)
 _BYTES = {"KB": 1000, "MB": 1000**2, "GB": 1000**3}
-_PROPERTIES = {
+TABLE_PROPERTIES = {
     "format-version": "2",  # PyIceberg cannot write version 3
     "write.parquet.compression-codec": "zstd",
     "write.parquet.compression-level": "1",  # a fifth off the cost of writing, for a hundredth more bytes
@@ -66,9 +66,16 @@ def contract_properties(contract: Contract) -> dict[str, str]:
 
 def ensure_contracts_table(lake: Lake) -> Table:
     """The table of every contract that was ever active; made if it is not there."""
+    return ensure_table(lake, OPS, CONTRACTS, contracts_schema(), (), {})
+
+
+def ensure_table(
+    lake: Lake, namespace: str, name: str, schema: Schema, partitions: tuple[str, ...], properties: dict[str, str]
+) -> Table:
+    """A table of this name, made if it is not there; one that is there stays as it is."""
     with one_at_a_time(lake.root / layout.RUN / "tables.lock", lambda: None):
-        _ensure_table(lake, OPS, CONTRACTS, contracts_schema(), (), {})
-    return load_table(lake, OPS, CONTRACTS)
+        _ensure_table(lake, namespace, name, schema, partitions, properties)
+    return load_table(lake, namespace, name)
 
 
 def _refuse_shared_landing(lake: Lake, contract: Contract) -> None:
@@ -137,7 +144,7 @@ def _ensure_table(
             lake.catalog.create_namespace_if_not_exists(namespace)
             location = lake.table_location(namespace, name)
             lake.catalog.create_table(
-                (namespace, name), schema, location, spec, properties={**_PROPERTIES, **properties}
+                (namespace, name), schema, location, spec, properties={**TABLE_PROPERTIES, **properties}
             )
         except (NamespaceAlreadyExistsError, TableAlreadyExistsError):  # somebody else was quicker
             _ensure_table(lake, namespace, name, schema, partitions, properties)

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import IO
 
 from smelter.errors import Refused
+from smelter.processes import start_ticks
 
 LOCK = "lock"
 
@@ -49,15 +50,6 @@ def holder(folder: Path) -> Holder | None:
     except BlockingIOError:
         return _read(folder) or Holder(0, 0, 0.0)
     return None
-
-
-def start_ticks(pid: int) -> int | None:
-    """When the kernel started the process, in its own ticks; nothing if there is none, or only its zombie."""
-    try:
-        state, *rest = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    except OSError:
-        return None
-    return None if state == "Z" else int(rest[18])
 
 
 def _taken(held: IO[str]) -> bool:

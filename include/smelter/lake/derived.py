@@ -1,0 +1,217 @@
+"""Tables that are made from other tables, by Spark: made, merged into and replaced, with a bookmark in each commit.
+
+Safe to kill and to repeat: each function is one commit, whole or not there, and its bookmark is part of it.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from itertools import count
+from typing import TYPE_CHECKING, Any
+
+from pyiceberg.schema import Schema
+from pyiceberg.table import Table
+from pyiceberg.table.snapshots import Operation
+from pyiceberg.table.update import AssertCurrentSchemaId, SetPropertiesUpdate
+from pyiceberg.table.update.snapshot import _FastAppendFiles
+from pyiceberg.types import (
+    BinaryType,
+    BooleanType,
+    DateType,
+    DecimalType,
+    DoubleType,
+    FloatType,
+    IcebergType,
+    IntegerType,
+    ListType,
+    LongType,
+    MapType,
+    NestedField,
+    StringType,
+    StructType,
+    TimestamptzType,
+)
+from tenacity import Retrying, retry_if_exception, stop_after_attempt, wait_random_exponential
+
+from smelter.contracts.values import TRANSFORM
+from smelter.errors import Refused
+from smelter.lake.catalog import catalog_errors
+from smelter.lake.evolution import schema_updates
+from smelter.lake.evolved import evolved_schema
+from smelter.lake.home import Lake
+from smelter.lake.tables import TABLE_PROPERTIES, ensure_table
+from smelter.postgres import CATALOG_NAME
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame, SparkSession
+    from pyspark.sql.types import DataType
+    from pyspark.sql.types import StructType as SparkStruct
+
+_SNAPSHOT_PROPERTY = "spark.sql.iceberg.snapshot-property"
+_SOURCE_VIEW = "smelter_changes"
+_ATTEMPTS = 5
+_CONFLICTS = ("ValidationException", "CommitFailedException")
+_SCALARS: dict[str, IcebergType] = {
+    "string": StringType(),
+    "boolean": BooleanType(),
+    "int": IntegerType(),
+    "bigint": LongType(),
+    "float": FloatType(),
+    "double": DoubleType(),
+    "date": DateType(),
+    "timestamp": TimestamptzType(),
+    "binary": BinaryType(),
+}
+
+
+def spark_name(namespace: str, name: str) -> str:
+    """A table as Spark's SQL calls it."""
+    return f"{CATALOG_NAME}.{namespace}.{name}"
+
+
+def schema_of(rows: SparkStruct, where: str = "") -> Schema:
+    """The columns of a DataFrame as a table has them, all optional; a type that tables lack is refused by name."""
+    ids = count(1)
+    fields = []
+    for field in rows.fields:
+        kind = _iceberg_type(field.dataType, ids, f"{where}{field.name}")
+        fields.append(NestedField(next(ids), field.name, kind, required=False, doc=field.metadata.get("comment")))
+    return Schema(*fields)
+
+
+def ensure_derived(
+    lake: Lake, namespace: str, name: str, schema: Schema, partitions: Sequence[str], properties: Mapping[str, str]
+) -> Table:
+    """The table, made if it is not there."""
+    return ensure_table(lake, namespace, name, schema, tuple(partitions), dict(properties))
+
+
+def evolve(table: Table, schema: Schema, origins: Mapping[str, str | None], properties: Mapping[str, str]) -> None:
+    """Give the table the columns of a schema, each with the values of its origin; nothing changes if it has them."""
+    wanted = evolved_schema(table.metadata, schema, origins)
+    updates = schema_updates(table.metadata, wanted)
+    changed = {name: value for name, value in properties.items() if table.properties.get(name) != value}
+    if not updates and not changed:
+        return
+    still = AssertCurrentSchemaId(current_schema_id=table.metadata.current_schema_id)
+    with _quiet(table), table.transaction() as transaction:
+        transaction._apply((*updates, SetPropertiesUpdate(updates=changed)), (still,))
+
+
+def merge(
+    spark: SparkSession,
+    namespace: str,
+    name: str,
+    source: DataFrame,
+    on: str,
+    clauses: Sequence[str],
+    summary: Mapping[str, str],
+) -> None:
+    """`MERGE INTO` the table `t` from the rows `s`, in one commit that carries the summary.
+
+    Whoever rewrites files meanwhile makes it fail, and it is done again from the start on the table as it is then.
+    The caller holds the table's lease: Iceberg lets two merges that only insert both insert the same row.
+    """
+    target = spark_name(namespace, name)
+    statement = f"MERGE INTO {target} AS t USING {_SOURCE_VIEW} AS s ON {on} {' '.join(clauses)}"
+    source.createOrReplaceTempView(_SOURCE_VIEW)
+    with _summary(spark, summary):
+        _again_on_conflict(lambda: spark.sql(statement))
+    spark.catalog.dropTempView(_SOURCE_VIEW)
+
+
+def replace(
+    spark: SparkSession,
+    namespace: str,
+    name: str,
+    rows: DataFrame,
+    partitions: Sequence[str],
+    properties: Mapping[str, str],
+    summary: Mapping[str, str],
+) -> None:
+    """The table's rows, columns and partitioning become these, in one commit; readers see the old ones until then."""
+    writer = rows.writeTo(spark_name(namespace, name)).using("iceberg")
+    if partitions:
+        first, *others = [_transform(text) for text in partitions]
+        writer = writer.partitionedBy(first, *others)
+    for key, value in {**TABLE_PROPERTIES, **properties}.items():
+        writer = writer.tableProperty(key, value)
+    with _summary(spark, summary):
+        _again_on_conflict(writer.createOrReplace)
+
+
+def move_bookmark(table: Table, summary: Mapping[str, str]) -> None:
+    """A commit without rows, for its summary alone."""
+    with _quiet(table), table.transaction() as transaction:
+        _FastAppendFiles(Operation.APPEND, transaction, table.io, snapshot_properties=dict(summary)).commit()
+
+
+@contextmanager
+def _quiet(table: Table) -> Iterator[None]:
+    with catalog_errors(".".join(table.name())), warnings.catch_warnings(action="ignore"):
+        yield
+
+
+@contextmanager
+def _summary(spark: SparkSession, summary: Mapping[str, str]) -> Iterator[None]:
+    """The next commits of the session carry it; a property that stayed would be in other tables' snapshots too."""
+    names = {f"{_SNAPSHOT_PROPERTY}.{name}": value for name, value in summary.items()}
+    try:
+        for name, value in names.items():
+            spark.conf.set(name, value)
+        yield
+    finally:
+        for name in names:
+            spark.conf.unset(name)
+
+
+def _again_on_conflict(step: Any) -> None:
+    Retrying(
+        retry=retry_if_exception(_is_conflict),
+        stop=stop_after_attempt(_ATTEMPTS),
+        wait=wait_random_exponential(multiplier=0.2, max=5),
+        reraise=True,
+    )(step)
+
+
+def _is_conflict(problem: BaseException) -> bool:
+    return any(f"org.apache.iceberg.exceptions.{name}" in str(problem) for name in _CONFLICTS)
+
+
+def _transform(text: str) -> Column:
+    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql.functions import partitioning
+
+    match = TRANSFORM.fullmatch(text)
+    assert match is not None
+    if match["unit"] is not None:
+        by_time: Column = getattr(partitioning, match["unit"])(match["time"])
+        return by_time
+    if match["bucket"] is not None:
+        return partitioning.bucket(int(text.removeprefix("bucket(").partition(",")[0]), match["bucket"])
+    return F.col(match["plain"])
+
+
+def _iceberg_type(kind: DataType, ids: Iterator[int], where: str) -> IcebergType:
+    from pyspark.sql import types as spark_types
+
+    if isinstance(kind, spark_types.DecimalType):
+        return DecimalType(kind.precision, kind.scale)
+    if isinstance(kind, spark_types.ArrayType):
+        return ListType(next(ids), _iceberg_type(kind.elementType, ids, where), element_required=False)
+    if isinstance(kind, spark_types.MapType):
+        value = _iceberg_type(kind.valueType, ids, where)
+        return MapType(next(ids), _iceberg_type(kind.keyType, ids, where), next(ids), value, value_required=False)
+    if isinstance(kind, spark_types.StructType):
+        members = [(one.name, _iceberg_type(one.dataType, ids, where)) for one in kind.fields]
+        return StructType(*(NestedField(next(ids), name, member, required=False) for name, member in members))
+    scalar = _SCALARS.get(kind.simpleString())
+    if scalar is None:
+        raise Refused(
+            f"{where} would have the type {kind.simpleString()}, which tables do not keep",
+            data="nothing was changed",
+            next_step="cast it: to string, boolean, int, bigint, double, decimal(p,s), date or timestamp",
+        )
+    return scalar

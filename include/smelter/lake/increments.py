@@ -1,0 +1,204 @@
+"""What came into a table since somebody last read it: slices of its history, planned without a JVM.
+
+A slice is a range of snapshots, of which the appended rows are read; or, for a reader that has no bookmark, a part of
+one snapshot. Rows may leave a table too: what was removed by us never comes back through a slice, and a removal that
+is not ours stops the reader, because nobody knows what it meant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from pyiceberg.conversions import from_bytes
+from pyiceberg.table import Table
+from pyiceberg.table.snapshots import Operation, Snapshot
+from pyiceberg.types import TimestamptzType
+from pyiceberg.utils.datetime import micros_to_timestamptz
+
+from smelter.errors import Refused
+from smelter.lake.bookmarks import Bookmark
+from smelter.lake.commits import INGESTED_AT, ancestors, told
+from smelter.postgres import CATALOG_NAME
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+REMOVAL = "smelter.removal"  # in the summary of a snapshot that takes rows out: which run of ours did it
+_IDENTITY = ("_source", "_position")
+_TAKES_ROWS_OUT = (Operation.DELETE, Operation.OVERWRITE)
+
+
+@dataclass(frozen=True)
+class Slice:
+    """A part of a table's history that is read at once."""
+
+    start: int | None  # the snapshot that is already in; without one, `end` is read as it was
+    bookmark: Bookmark  # where the reader is when it has this slice
+    rows: int  # as the summaries tell, before anything is left out
+    now: int | None = None  # rows have left since: only those that are in this snapshot count
+    since: datetime | None = None
+    is_in_order: bool = True  # every row was ingested later than all that the reader has
+
+    @property
+    def end(self) -> int:
+        """The last snapshot of the slice."""
+        return self.bookmark.snapshot
+
+
+@dataclass(frozen=True)
+class Backlog:
+    """Everything that a reader has before it, in the order in which it must be read."""
+
+    slices: tuple[Slice, ...]
+    begins_anew: str = ""  # why a reader that had a bookmark begins from the first row
+
+    @property
+    def rows(self) -> int:
+        """How many rows there are, at most."""
+        return sum(one.rows for one in self.slices)
+
+
+def backlog_of(table: Table, bookmark: Bookmark | None, most_rows: int) -> Backlog:
+    """What a reader with this bookmark has before it; slices hold about `most_rows` each, and whole snapshots."""
+    head = table.current_snapshot()
+    if head is None:
+        return Backlog(())
+    if bookmark is None:
+        return Backlog(tuple(_whole(table, head, None, None, most_rows)))
+    past = list(ancestors(table.metadata))
+    _refuse_another(table, bookmark, past)
+    since = _since(past, bookmark.snapshot)
+    if since is None:
+        why = f"the snapshot that it had read ({bookmark.snapshot}) was expired"
+        return Backlog(tuple(_whole(table, head, None, None, most_rows, in_order=False)), begins_anew=why)
+    now = _now(table, since)
+    slices: list[Slice] = []
+    if bookmark.through is not None:
+        read = next(one for one in past if one.snapshot_id == bookmark.snapshot)
+        slices += _whole(table, read, bookmark.through, now, most_rows)
+        bookmark = slices[-1].bookmark if slices else replace(bookmark, through=None)
+    slices += _ranges(since, bookmark, now, most_rows)
+    return Backlog(tuple(slices))
+
+
+def read_slice(spark: SparkSession, namespace: str, name: str, part: Slice) -> DataFrame:
+    """The rows of a slice. Iceberg's range read brings removed rows back, hence the second look at what is there."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    source = f"{CATALOG_NAME}.{namespace}.{name}"
+    if part.start is not None:
+        bounds = {"start-snapshot-id": str(part.start), "end-snapshot-id": str(part.end)}
+        rows = spark.read.options(**bounds).table(source)
+    else:
+        rows = spark.read.option("versionAsOf", str(part.end)).table(source)
+        if part.since is not None:
+            rows = rows.where(F.col("_ingested_at") > F.lit(part.since))
+        if part.bookmark.through is not None:
+            rows = rows.where(F.col("_ingested_at") <= F.lit(part.bookmark.through))
+    if part.now is None:
+        return rows
+    still_there = spark.read.option("versionAsOf", str(part.now)).table(source).select(*_IDENTITY)
+    return rows.join(still_there, on=list(_IDENTITY), how="left_semi").select(*rows.columns)
+
+
+def _refuse_another(table: Table, bookmark: Bookmark, past: Sequence[Snapshot]) -> None:
+    """A table that was made anew or rolled back no longer has what the reader took from it."""
+    uuid = str(table.metadata.table_uuid)
+    is_known = any(one.snapshot_id == bookmark.snapshot for one in table.metadata.snapshots)
+    is_past = any(one.snapshot_id == bookmark.snapshot for one in past)
+    is_rolled_back = is_known and not is_past and past[-1].parent_snapshot_id is None
+    if uuid != bookmark.table or is_rolled_back:
+        what = "was rolled back behind" if uuid == bookmark.table else "was dropped and made again after"
+        raise Refused(
+            f"{'.'.join(table.name())} {what} the rows that were read from it",
+            where=f"snapshot {bookmark.snapshot}",
+            data="nothing was published; the rows that were taken from it before are still there",
+            next_step=f"take everything from it anew: smelt silver {table.name()[-1]} --rebuild",
+        )
+
+
+def _since(past: Sequence[Snapshot], read: int) -> list[Snapshot] | None:
+    """The snapshots after the one that was read, oldest first; nothing if the chain to it is cut."""
+    since: list[Snapshot] = []
+    for snapshot in past:
+        if snapshot.snapshot_id == read:
+            return since[::-1]
+        since.append(snapshot)
+    return None
+
+
+def _now(table: Table, since: Sequence[Snapshot]) -> int | None:
+    """The current snapshot, if rows were taken out since; a removal that is not ours is refused."""
+    removals = [one for one in since if one.summary is not None and one.summary.operation in _TAKES_ROWS_OUT]
+    for one in removals:
+        if told(one, REMOVAL) is None:
+            name = table.name()[-1]
+            raise Refused(
+                f"rows of {'.'.join(table.name())} were removed or rewritten by something that is not Smelter",
+                where=f"snapshot {one.snapshot_id}, {told(one, 'deleted-records') or 'some'} rows",
+                data="nothing was published; silver is as it was before",
+                next_step=f"if that was meant, take bronze as it is now: smelt silver {name} --rebuild",
+            )
+    return table.metadata.current_snapshot_id if removals else None
+
+
+def _ranges(since: Sequence[Snapshot], bookmark: Bookmark, now: int | None, most_rows: int) -> Iterator[Slice]:
+    start, rows, in_order = bookmark.snapshot, 0, True
+    for number, snapshot in enumerate(since):
+        rows += int(told(snapshot, "added-records") or 0)
+        newest, in_order = _newest(snapshot, bookmark, in_order)
+        bookmark = Bookmark(bookmark.table, snapshot.snapshot_id, newest)
+        if rows >= most_rows or number == len(since) - 1:
+            yield Slice(start, bookmark, rows, now, is_in_order=in_order)
+            start, rows, in_order = snapshot.snapshot_id, 0, True
+
+
+def _newest(snapshot: Snapshot, bookmark: Bookmark, in_order: bool) -> tuple[datetime | None, bool]:
+    """A batch that was prepared before a replay and committed after it is older than what the reader has."""
+    if snapshot.summary is not None and snapshot.summary.operation is not Operation.APPEND:
+        return bookmark.ingested_at, in_order
+    said, before = told(snapshot, INGESTED_AT), bookmark.ingested_at
+    if said is None:
+        return before, False
+    moment = datetime.fromisoformat(said)
+    return (moment, in_order) if before is None else (max(moment, before), in_order and moment > before)
+
+
+def _whole(
+    table: Table, snapshot: Snapshot, since: datetime | None, now: int | None, most_rows: int, *, in_order: bool = True
+) -> Iterator[Slice]:
+    """One snapshot as it was, from a moment on, cut between moments of ingestion."""
+    uuid = str(table.metadata.table_uuid)
+    ends = _moments(table, snapshot.snapshot_id, since)
+    if ends is None or (not ends and since is None):
+        count = int(told(snapshot, "total-records") or 0)
+        yield Slice(None, Bookmark(uuid, snapshot.snapshot_id), count, now, since, in_order)
+        return
+    rows = 0
+    for number, (moment, count) in enumerate(ends):
+        rows += count
+        is_last = number == len(ends) - 1
+        if rows >= most_rows or is_last:
+            through = None if is_last else moment
+            yield Slice(None, Bookmark(uuid, snapshot.snapshot_id, moment, through), rows, now, since, in_order)
+            since, rows = moment, 0
+
+
+def _moments(table: Table, snapshot: int, since: datetime | None) -> list[tuple[datetime, int]] | None:
+    """The newest ingestion of each data file with its rows, oldest first: there a snapshot may be cut.
+
+    Nothing if a file does not tell, because somebody rewrote it without bounds.
+    """
+    column = table.schema().find_field("_ingested_at").field_id
+    found: dict[datetime, int] = {}
+    for task in table.scan(snapshot_id=snapshot, selected_fields=("_ingested_at",)).plan_files():
+        bound = (task.file.upper_bounds or {}).get(column)
+        if bound is None:
+            return None
+        moment = micros_to_timestamptz(int(from_bytes(TimestamptzType(), bound)))
+        if since is None or moment > since:
+            found[moment] = found.get(moment, 0) + task.file.record_count
+    return sorted(found.items())
