@@ -10,21 +10,19 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from sqlglot import tokenize
-from sqlglot.tokens import Token, TokenType
+from sqlglot.tokenizer_core import Token, TokenType
 
 from smelter.contracts.misfit import nearest
 
-AGGREGATES = frozenset(
-    """
+_AGGREGATES_TEXT = """
     any avg bit_and bit_or bit_xor bool_and bool_or corr count count_if covar_pop covar_samp every kurtosis max mean
     median min percentile percentile_cont percentile_disc regr_avgx regr_avgy regr_count regr_intercept regr_r2
     regr_slope regr_sxx regr_sxy regr_syy skewness some std stddev stddev_pop stddev_samp sum try_avg try_sum var_pop
     var_samp variance
-    """.split()
-)
+"""
+AGGREGATES = frozenset(_AGGREGATES_TEXT.split())
 RANKS = frozenset({"cume_dist", "dense_rank", "percent_rank", "rank"})
-SCALAR = frozenset(
-    """
+_SCALAR_TEXT = """
     abs acos array array_contains array_distinct array_join array_max array_min array_position array_size array_sort
     ascii asin atan atan2 between bigint boolean btrim cardinality ceil ceiling char_length coalesce concat concat_ws
     contains cos date date_add date_diff date_format date_from_unix_date date_part date_sub date_trunc dateadd datediff
@@ -39,15 +37,15 @@ SCALAR = frozenset(
     to_number to_timestamp to_utc_timestamp transform translate trim trunc try_add try_cast try_divide try_element_at
     try_multiply try_subtract try_to_date try_to_number try_to_timestamp ucase unhex unix_date unix_micros unix_millis
     unix_seconds upper weekday weekofyear width_bucket xxhash64 year zeroifnull
-    """.split()
-)
-_SYNTAX = frozenset(
-    """
-    and array as binary by case cast char date decimal distinct else except exists extract filter from group having ilike in
-    intersect interval like map not numeric on or over rlike select struct then timestampadd timestampdiff union using
-    values varchar when where with
-    """.split()
-)
+"""
+SCALAR = frozenset(_SCALAR_TEXT.split())
+_SYNTAX_TEXT = """
+    and array as binary by case cast char date decimal distinct else except exists extract filter from group
+    having ilike in intersect interval like map not numeric on or over rlike select struct then timestampadd
+    timestampdiff union
+    using values varchar when where with
+"""
+_SYNTAX = frozenset(_SYNTAX_TEXT.split())
 _TELLS_WITHOUT_PARENTHESES = frozenset(
     {"current_date", "current_time", "current_timestamp", "current_user", "localtimestamp", "session_user", "user"}
 )

@@ -77,7 +77,9 @@ def _sliding(size: int, every: int, text: str) -> Fixed:
         raise ValueError(f"`{text}` would leave rows out: `every` is longer than the window")
     window = Fixed(size, every)
     if window.most_per_row > MOST_PER_ROW:
-        raise ValueError(f"`{text}` puts a row into {window.most_per_row:,} windows; at most {MOST_PER_ROW:,} are taken")
+        raise ValueError(
+            f"`{text}` puts a row into {window.most_per_row:,} windows; at most {MOST_PER_ROW:,} are taken"
+        )
     return window
 
 

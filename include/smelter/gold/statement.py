@@ -67,7 +67,7 @@ def read_statement(text: str, first_line: int, window: Window) -> tuple[Statemen
     return Statement(columns, query.sql(dialect="spark", comments=False)), flaws
 
 
-def _line(node: exp.Expression, first_line: int) -> int:
+def _line(node: exp.Expr, first_line: int) -> int:
     """The line of the first word in a node; sqlglot keeps none for keywords."""
     return min((int(one.meta["line"]) for one in node.walk() if "line" in one.meta), default=first_line)
 
@@ -169,20 +169,20 @@ def _every_session(query: exp.Query, first_line: int) -> Iterator[Flaw]:
             )
 
 
-def _own_nodes(select: exp.Select) -> Iterator[exp.Expression]:
+def _own_nodes(select: exp.Select) -> Iterator[exp.Expr]:
     """What stands in a SELECT itself, not in one inside it, nor in what it reads."""
     for item in (*select.selects, select.args.get("qualify")):
         if item is not None:
             yield from (node for node in item.walk() if node.find_ancestor(exp.Select) is select)
 
 
-def _is_aggregate(node: exp.Expression) -> bool:
+def _is_aggregate(node: exp.Expr) -> bool:
     named = isinstance(node, exp.Anonymous) and node.name.lower() in AGGREGATES
     above = node.parent.parent if isinstance(node.parent, exp.Filter | exp.WithinGroup) else node.parent
     return (named or isinstance(node, exp.AggFunc)) and not isinstance(above, exp.Window)
 
 
-def _by_place(select: exp.Select, item: exp.Expression) -> exp.Expression:
+def _by_place(select: exp.Select, item: exp.Expr) -> exp.Expr:
     """`group by 1` names the first column, and `(a)` is `a`."""
     item = item.unnest()
     if isinstance(item, exp.Literal) and item.is_int and 0 < int(item.this) <= len(select.selects):
@@ -190,7 +190,7 @@ def _by_place(select: exp.Select, item: exp.Expression) -> exp.Expression:
     return item
 
 
-def _missing(keys: tuple[str, ...], items: list[exp.Expression] | tuple[exp.Expression, ...]) -> list[str]:
+def _missing(keys: tuple[str, ...], items: list[exp.Expr] | tuple[exp.Expr, ...]) -> list[str]:
     """The keys that are not among the items as bare columns under their own name."""
     kept = {
         item.alias_or_name.lower()
@@ -206,7 +206,7 @@ def _has_plain_star(select: exp.Select) -> bool:
     return bool(stars) and not names & {WINDOW_START} and not any(_is_cut(item) for item in stars)
 
 
-def _is_cut(star: exp.Expression) -> bool:
+def _is_cut(star: exp.Expr) -> bool:
     return any(node.args.get(word) for node in star.walk() for word in ("except_", "replace", "rename"))
 
 
