@@ -132,7 +132,7 @@ def test_a_safe_change_of_a_section_is_told(old: str, new: str, where: str, why:
     [
         ("silver: {key: [t], event_time: t}\n", "key changed"),
         ("silver: {key: [a], event_time: u}\n", "event_time changed"),
-        ("silver: {key: [a], event_time: t, event_time_stable: true}\n", "event_time_stable changed"),
+        ("silver: {key: [a], event_time: t, columns: {b: upper(a)}}\n", "columns changed"),
         (
             "silver: {key: [a], event_time: t, on_duplicate: keep_latest, order_by: u}\n",
             "on_duplicate, order_by changed",

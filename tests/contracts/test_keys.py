@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import copy
 import pickle
+from typing import get_args
 
 import pydantic
 import pytest
 from contract_texts import MINIMAL, SHIPPED, contract, faults_of, the_fault, with_field, with_fields
 
 from smelter.contracts import ContractInvalid, load_contract, parse_contract
+from smelter.contracts.checks import CheckKind
 
 EVERY_KEY = """
 dataset: things
@@ -23,7 +25,24 @@ fields:
 unknown_fields: ignore
 source: {files: landing/things}
 bronze: {partition_by: [days(_ingested_at), "bucket(16, id)"]}
-silver: {key: [id], on_duplicate: keep_latest, order_by: at, event_time: at, event_time_stable: true}
+silver:
+  key: [id]
+  on_duplicate: keep_latest
+  order_by: at
+  event_time: at
+  event_time_stable: true
+  columns: {half: "try_cast(count as double) / 2"}
+quality:
+- {name: ids are there, check: not_null, column: id}
+- {name: ids are unique, check: unique, columns: [id]}
+- {name: kinds, check: in_set, column: kind, values: [x, y], on_failure: warn}
+- {name: counts, check: between, column: count, min: 0, max: 10}
+- {name: rows, check: row_count, min: 1, max: 1000000}
+- {name: few without kind, check: null_share, column: kind, max_share: 5%}
+- {name: fresh, check: freshness, column: at, max_age: 2h}
+- {name: spelling, check: regex, column: id, pattern: "[a-z]+"}
+- {name: known, check: exists_in, column: id, dataset: others, field: id}
+- {name: halves, check: sql, expression: half * 2 = count}
 maintenance: {snapshots: 7d, target_file: 64MB}
 """
 
@@ -47,7 +66,10 @@ def test_every_key_is_read() -> None:
         "order_by": "at",
         "event_time": "at",
         "event_time_stable": True,
+        "columns": {"half": "try_cast(count as double) / 2"},
     }
+    assert [check.check for check in things.quality] == list(get_args(CheckKind))
+    assert [check.name for check in things.quality if check.on_failure == "warn"] == ["kinds"]
     assert (things.maintenance.snapshots, things.maintenance.target_file) == ("7d", "64MB")
     assert things.source_names == {"id": "ID", "count": "count", "kind": "kind", "at": "at"}
 
@@ -95,7 +117,7 @@ def test_a_contract_can_be_copied_pickled_and_hashed() -> None:
     ("text", "line", "said"),
     [
         (MINIMAL + "abuot: x\n", 6, "there is no key `abuot`; did you mean `about`? (allowed: about, bronze, dataset,"),
-        (MINIMAL + "quality: []\n", 6, "there is no key `quality` (allowed: about,"),
+        (MINIMAL + "gold: []\n", 6, "there is no key `gold` (allowed: about,"),
         (MINIMAL + "silver: {kez: [a]}\n", 6, "there is no key `kez` in `silver`; did you mean `key`?"),
         (MINIMAL + "bronze: {partition: [a]}\n", 6, "`partition` in `bronze`; did you mean `partition_by`?"),
         (MINIMAL + "maintenance: {snapshot: 1h}\n", 6, "in `maintenance`; did you mean `snapshots`? (allowed: snap"),

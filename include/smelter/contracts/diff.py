@@ -11,7 +11,8 @@ from smelter.contracts.strictness import RULES, Direction, direction
 from smelter.contracts.widening import widening_problem
 
 _ASIDE = "add a new optional field beside it and fill both until nobody needs the old one"
-_SILVER_KEYS = ("key", "on_duplicate", "order_by", "event_time", "event_time_stable")
+_SILVER_KEYS = ("key", "on_duplicate", "order_by", "event_time", "event_time_stable", "columns")
+_NEXT_RUN = "from the next silver run on"
 
 
 @dataclass(frozen=True)
@@ -187,6 +188,8 @@ def _sections(old: Contract, new: Contract) -> Iterator[Change]:
         what = f"partition_by {_shown(old.bronze.partition_by)} → {_shown(new.bronze.partition_by)}"
         yield _safe("bronze", what, "new files only; old ones stay where they are")
     yield from _silver(old, new)
+    if old.quality != new.quality:
+        yield _safe("quality", "changed", _NEXT_RUN)
     if old.maintenance != new.maintenance:
         yield _safe("maintenance", "changed", "from the next maintenance on")
 
@@ -194,21 +197,27 @@ def _sections(old: Contract, new: Contract) -> Iterator[Change]:
 def _silver(old: Contract, new: Contract) -> Iterator[Change]:
     if old.silver is None and new.silver is not None:
         yield _safe("silver", "added", "silver begins with the first row of bronze")
-    elif old.silver is not None and _renamed_silver(old, new) != new.silver:
+    elif old.silver is not None and (before := _renamed_silver(old, new)) != new.silver:
         if new.silver is None:
             yield _safe("silver", "removed", "silver is no longer built; its rows stay as they are")
             return
-        changed = [key for key in _SILVER_KEYS if getattr(old.silver, key) != getattr(new.silver, key)]
-        yield _safe("silver", f"{', '.join(changed)} changed", "silver must be rebuilt once, from bronze")
+        changed = [key for key in _SILVER_KEYS if getattr(before, key) != getattr(new.silver, key)]
+        rebuild = f"silver must be rebuilt once, from bronze: smelt silver {new.dataset} --rebuild"
+        why = _NEXT_RUN if changed == ["event_time_stable"] else rebuild
+        yield _safe("silver", f"{', '.join(changed)} changed", why)
 
 
-def _renamed_silver(old: Contract, new: Contract) -> Silver | None:
+def _renamed_silver(old: Contract, new: Contract) -> Silver:
     """Silver as it was, with the names that its fields have now."""
     assert old.silver is not None
     names = {rules.was: name for name, rules in new.fields.items() if rules.was in old.fields}
     words = old.silver.model_dump()
     words["key"] = tuple(names.get(name, name) for name in old.silver.key)
     words.update({key: names.get(words[key], words[key]) for key in ("order_by", "event_time")})
+    if words["columns"] and names:
+        from smelter.contracts.expressions import renamed
+
+        words["columns"] = {name: renamed(text, names) for name, text in words["columns"].items()}
     return Silver.model_validate(words)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import types
 import typing
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -124,7 +123,7 @@ def _allowed_keys(path: Path) -> set[str]:
         model = FieldRules
     elif path:
         annotation = Contract.model_fields[str(path[0])].annotation
-        options = typing.get_args(annotation) if isinstance(annotation, types.UnionType) else (annotation,)
+        options = (annotation, *typing.get_args(annotation))
         model = next(o for o in options if isinstance(o, type) and issubclass(o, BaseModel))
     return {field.alias or name for name, field in model.model_fields.items()}
 

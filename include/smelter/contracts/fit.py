@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from smelter.contracts.check_fit import check_misfits
 from smelter.contracts.misfit import Misfit, nearest
 from smelter.contracts.rules import family
 from smelter.contracts.values import TRANSFORM
@@ -30,7 +31,9 @@ def part_misfits(contract: Contract) -> Iterator[Misfit]:
     yield from _shared_sources(contract)
     yield from _renames(contract)
     yield from _silver(contract)
+    yield from _derived(contract)
     yield from _partitions(contract)
+    yield from check_misfits(contract, PLATFORM_COLUMNS)
 
 
 def _shared_sources(contract: Contract) -> Iterator[Misfit]:
@@ -79,6 +82,21 @@ def _silver(contract: Contract) -> Iterator[Misfit]:
         )
     if silver.event_time is not None and families.get(silver.event_time, "date") not in ("timestamp", "date"):
         yield Misfit(("silver", "event_time"), f"`{silver.event_time}` is not a timestamp or a date")
+
+
+def _derived(contract: Contract) -> Iterator[Misfit]:
+    """Derived columns that have the name of a field, or whose expression cannot be computed from the fields."""
+    columns = contract.silver.columns if contract.silver is not None else {}
+    if not columns:
+        return
+    from smelter.contracts.expressions import expression_problem
+
+    known = (*contract.fields, *PLATFORM_COLUMNS)
+    for name, text in columns.items():
+        if name in contract.fields:
+            yield Misfit(("silver", "columns", name), f"there is a field `{name}` already; take another name")
+        elif problem := expression_problem(text, known):
+            yield Misfit(("silver", "columns", name), problem)
 
 
 def _partitions(contract: Contract) -> Iterator[Misfit]:

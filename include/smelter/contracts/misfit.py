@@ -30,7 +30,7 @@ def refuse(found: Iterable[Misfit]) -> None:
         raise Misfits(misfits)
 
 
-def nearest(word: str, allowed: Iterable[str]) -> str:
+def nearest(word: str, allowed: Iterable[str], likeness: float = 0.6) -> str:
     """`; did you mean …?` with the nearest spelling, or nothing."""
-    near = difflib.get_close_matches(word.lower(), list(allowed), n=1)
+    near = difflib.get_close_matches(word.lower(), list(allowed), n=1, cutoff=likeness)
     return f"; did you mean `{near[0]}`?" if near else ""

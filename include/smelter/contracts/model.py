@@ -5,11 +5,13 @@ from __future__ import annotations
 from functools import cached_property
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
+from smelter.contracts.checks import Check
 from smelter.contracts.fit import part_misfits
 from smelter.contracts.frozen import FrozenDict
 from smelter.contracts.misfit import Misfit, refuse
+from smelter.contracts.part import Part
 from smelter.contracts.rules import rule_misfits
 from smelter.contracts.types import Type, parse_type
 from smelter.contracts.values import (
@@ -29,11 +31,7 @@ from smelter.contracts.values import (
 )
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
-
-
-class FieldRules(_Part):
+class FieldRules(Part):
     """One field: its type, whether it must be there, and what its values may be."""
 
     type: TypeText = Field(
@@ -67,7 +65,7 @@ class FieldRules(_Part):
         return self
 
 
-class Source(_Part):
+class Source(Part):
     """Where records arrive."""
 
     files: LandingPath = Field(description="A folder, relative to the lake, that is read with its subfolders.")
@@ -76,7 +74,7 @@ class Source(_Part):
     )
 
 
-class Bronze(_Part):
+class Bronze(Part):
     """How bronze is kept."""
 
     partition_by: tuple[Transform, ...] = Field(
@@ -84,7 +82,7 @@ class Bronze(_Part):
     )
 
 
-class Silver(_Part):
+class Silver(Part):
     """What makes two records the same thing, and which of them stays."""
 
     key: tuple[Name, ...] = Field(min_length=1, description="The fields that identify a thing.")
@@ -94,6 +92,11 @@ class Silver(_Part):
     order_by: Name | None = Field(default=None, description="keep_latest: the field that says which is later.")
     event_time: Name | None = Field(default=None, description="When it happened; silver is partitioned by its day.")
     event_time_stable: bool = Field(default=False, description="Records with the same key have the same event time.")
+    columns: Annotated[dict[Name, str], AfterValidator(FrozenDict)] = Field(
+        default={},
+        validate_default=True,
+        description="Columns that silver adds, each one expression of Spark's SQL over the fields.",
+    )
 
     @model_validator(mode="after")
     def _words_go_together(self) -> Silver:
@@ -106,14 +109,14 @@ class Silver(_Part):
         return self
 
 
-class Maintenance(_Part):
+class Maintenance(Part):
     """How the tables are looked after."""
 
     snapshots: Duration = Field(default="24h", description="How long old snapshots are kept.")
     target_file: Size = Field(default="128MB", description="The size that compaction aims at.")
 
 
-class Contract(_Part):
+class Contract(Part):
     """What is this data? Everything that Smelter needs to know about one dataset."""
 
     dataset: Dataset = Field(description="The name of the dataset; the file has the same name.")
@@ -128,6 +131,7 @@ class Contract(_Part):
     source: Source
     bronze: Bronze = Bronze()
     silver: Silver | None = None
+    quality: tuple[Check, ...] = Field(default=(), description="What must hold before silver is published.")
     maintenance: Maintenance = Maintenance()
 
     @property

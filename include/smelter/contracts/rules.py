@@ -17,13 +17,14 @@ if TYPE_CHECKING:
     from smelter.contracts.model import FieldRules
 
 INTEGERS = {"int": (-(2**31), 2**31 - 1), "long": (-(2**63), 2**63 - 1)}
-_ORDERED = frozenset({"int", "long", "float", "double", "decimal", "date", "timestamp"})
+ORDERED = frozenset({"int", "long", "float", "double", "decimal", "date", "timestamp"})
 _COUNTED = frozenset({"string", "binary", "array", "map"})
-_LISTED = frozenset({"string", "int", "long", "decimal", "date", "boolean"})
+LISTED = frozenset({"string", "int", "long", "decimal", "date", "boolean"})
+COUNTABLE = ORDERED | LISTED | {"binary"}  # whose values can be compared with each other
 _ALLOWED = {
-    "one_of": _LISTED,
-    "min": _ORDERED,
-    "max": _ORDERED,
+    "one_of": LISTED,
+    "min": ORDERED,
+    "max": ORDERED,
     "pattern": frozenset({"string"}),
     "min_length": _COUNTED,
     "max_length": _COUNTED,

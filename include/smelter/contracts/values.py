@@ -16,13 +16,18 @@ from smelter.contracts.names import NAME, dataset_problem, field_problem, name_p
 from smelter.contracts.times import TimeFormat, seconds_of
 from smelter.contracts.types import parse_type
 
+ONE_ROW_PER_KEY = "one row per key"
 TRANSFORM = re.compile(
     r"(?P<unit>years|months|days|hours)\((?P<time>\w+)\)|bucket\([1-9][0-9]{0,4}, ?(?P<bucket>\w+)\)|(?P<plain>\w+)",
     re.ASCII,
 )
 _SIZE = re.compile(r"([1-9][0-9]{0,5})(KB|MB|GB)")
 _NOT_IN_PATHS = re.compile(r"[*?{}\[\]\\\x00-\x1f\x7f]")  # Spark reads most of these as a pattern of names
-_LAKE_PARTS = frozenset({"catalog.db", "tables", "checkpoints", "receipts", "run", "archive", "smelter.toml"})
+_LAKE_PARTS = frozenset(
+    {"catalog.db", "tables", "checkpoints", "receipts", "run", "archive", "quality", "smelter.toml"}
+)
+_CHECK_NAME = re.compile(r"[A-Za-z0-9_]([A-Za-z0-9_ -]{0,78}[A-Za-z0-9_])?")
+_SHARE = re.compile(r"([0-9]{1,3}(?:\.[0-9]{1,6})?)%")
 _NOT_ZONES = re.compile(r"(posix|right)/.*|posixrules|localtime|Factory")
 
 
@@ -59,6 +64,30 @@ def _zone_problem(name: str) -> str | None:
     return f"`{name}` is not a time zone{hint}"
 
 
+def share_of(value: str | float) -> float:
+    """`5%` or 0.05 as a number from 0 to 1."""
+    match = _SHARE.fullmatch(value) if isinstance(value, str) else None
+    share = float(match[1]) / 100 if match else value
+    if isinstance(share, str | bool) or not 0 <= share <= 1:
+        raise ValueError(f"`{str(value).lower()}` is not a share; write 5% or 0.05")
+    return share
+
+
+def _a_share(value: str | float) -> str | float:
+    share_of(value)
+    return value
+
+
+def _check_name_problem(text: str) -> str | None:
+    if text == ONE_ROW_PER_KEY:
+        return f"`{text}` is the name of a check that every silver has"
+    if _CHECK_NAME.fullmatch(text):
+        return None
+    return (
+        f"`{text[:80]}` is not a check's name: letters, digits, `_`, and `-` or spaces between them, at most 80 in all"
+    )
+
+
 def _a_format(text: str) -> str:
     TimeFormat.parse(text)
     return text
@@ -75,6 +104,14 @@ def _pattern_problem(text: str) -> str | None:
         flags = "; write (?i:…) for (?i)" if "global flags" in str(problem) else ""
         return f"`{text}` is not a regular expression that the judge can use: {problem}{flags}"
     return None
+
+
+def _shared_pattern_problem(text: str) -> str | None:
+    """Checks run in Spark, whose expressions are Java's: what only Python has is refused."""
+    only_python = re.search(r"\(\?(P|#|\()|\\Z", text)
+    if only_python:
+        return f"`{text}` has `{only_python[0]}`, which Java reads in another way; Spark does the checks"
+    return _pattern_problem(text)
 
 
 def source_name_problem(text: str) -> str | None:
@@ -112,7 +149,10 @@ Size = Annotated[str, _checked(_size_problem)]
 Zone = Annotated[str, _checked(_zone_problem)]
 Format = Annotated[str, AfterValidator(_a_format)]
 Pattern = Annotated[str, _checked(_pattern_problem)]
+SharedPattern = Annotated[str, _checked(_shared_pattern_problem)]
 SourceName = Annotated[str, _checked(source_name_problem)]
 LandingPath = Annotated[str, _checked(_landing_problem)]
 Transform = Annotated[str, _checked(_transform_problem)]
+CheckName = Annotated[str, _checked(_check_name_problem), WithJsonSchema({"type": "string", "maxLength": 80})]
 Value = str | int | float | bool
+Share = Annotated[Value, AfterValidator(_a_share)]

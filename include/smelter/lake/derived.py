@@ -8,7 +8,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from pyiceberg.schema import Schema
@@ -16,69 +15,28 @@ from pyiceberg.table import Table
 from pyiceberg.table.snapshots import Operation
 from pyiceberg.table.update import AssertCurrentSchemaId, SetPropertiesUpdate
 from pyiceberg.table.update.snapshot import _FastAppendFiles
-from pyiceberg.types import (
-    BinaryType,
-    BooleanType,
-    DateType,
-    DecimalType,
-    DoubleType,
-    FloatType,
-    IcebergType,
-    IntegerType,
-    ListType,
-    LongType,
-    MapType,
-    NestedField,
-    StringType,
-    StructType,
-    TimestamptzType,
-)
 from tenacity import Retrying, retry_if_exception, stop_after_attempt, wait_random_exponential
 
-from smelter.contracts.values import TRANSFORM
-from smelter.errors import Refused
 from smelter.lake.catalog import catalog_errors
 from smelter.lake.evolution import schema_updates
 from smelter.lake.evolved import evolved_schema
 from smelter.lake.home import Lake
+from smelter.lake.spark_types import partition_column
 from smelter.lake.tables import TABLE_PROPERTIES, ensure_table
 from smelter.postgres import CATALOG_NAME
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame, SparkSession
-    from pyspark.sql.types import DataType
-    from pyspark.sql.types import StructType as SparkStruct
+    from pyspark.sql import DataFrame, SparkSession
 
 _SNAPSHOT_PROPERTY = "spark.sql.iceberg.snapshot-property"
 _SOURCE_VIEW = "smelter_changes"
 _ATTEMPTS = 5
 _CONFLICTS = ("ValidationException", "CommitFailedException")
-_SCALARS: dict[str, IcebergType] = {
-    "string": StringType(),
-    "boolean": BooleanType(),
-    "int": IntegerType(),
-    "bigint": LongType(),
-    "float": FloatType(),
-    "double": DoubleType(),
-    "date": DateType(),
-    "timestamp": TimestamptzType(),
-    "binary": BinaryType(),
-}
 
 
 def spark_name(namespace: str, name: str) -> str:
     """A table as Spark's SQL calls it."""
     return f"{CATALOG_NAME}.{namespace}.{name}"
-
-
-def schema_of(rows: SparkStruct, where: str = "") -> Schema:
-    """The columns of a DataFrame as a table has them, all optional; a type that tables lack is refused by name."""
-    ids = count(1)
-    fields = []
-    for field in rows.fields:
-        kind = _iceberg_type(field.dataType, ids, f"{where}{field.name}")
-        fields.append(NestedField(next(ids), field.name, kind, required=False, doc=field.metadata.get("comment")))
-    return Schema(*fields)
 
 
 def ensure_derived(
@@ -134,7 +92,7 @@ def replace(
     """The table's rows, columns and partitioning become these, in one commit; readers see the old ones until then."""
     writer = rows.writeTo(spark_name(namespace, name)).using("iceberg")
     if partitions:
-        first, *others = [_transform(text) for text in partitions]
+        first, *others = [partition_column(text) for text in partitions]
         writer = writer.partitionedBy(first, *others)
     for key, value in {**TABLE_PROPERTIES, **properties}.items():
         writer = writer.tableProperty(key, value)
@@ -178,40 +136,3 @@ def _again_on_conflict(step: Any) -> None:
 
 def _is_conflict(problem: BaseException) -> bool:
     return any(f"org.apache.iceberg.exceptions.{name}" in str(problem) for name in _CONFLICTS)
-
-
-def _transform(text: str) -> Column:
-    from pyspark.sql import functions as F  # noqa: N812
-    from pyspark.sql.functions import partitioning
-
-    match = TRANSFORM.fullmatch(text)
-    assert match is not None
-    if match["unit"] is not None:
-        by_time: Column = getattr(partitioning, match["unit"])(match["time"])
-        return by_time
-    if match["bucket"] is not None:
-        return partitioning.bucket(int(text.removeprefix("bucket(").partition(",")[0]), match["bucket"])
-    return F.col(match["plain"])
-
-
-def _iceberg_type(kind: DataType, ids: Iterator[int], where: str) -> IcebergType:
-    from pyspark.sql import types as spark_types
-
-    if isinstance(kind, spark_types.DecimalType):
-        return DecimalType(kind.precision, kind.scale)
-    if isinstance(kind, spark_types.ArrayType):
-        return ListType(next(ids), _iceberg_type(kind.elementType, ids, where), element_required=False)
-    if isinstance(kind, spark_types.MapType):
-        value = _iceberg_type(kind.valueType, ids, where)
-        return MapType(next(ids), _iceberg_type(kind.keyType, ids, where), next(ids), value, value_required=False)
-    if isinstance(kind, spark_types.StructType):
-        members = [(one.name, _iceberg_type(one.dataType, ids, where)) for one in kind.fields]
-        return StructType(*(NestedField(next(ids), name, member, required=False) for name, member in members))
-    scalar = _SCALARS.get(kind.simpleString())
-    if scalar is None:
-        raise Refused(
-            f"{where} would have the type {kind.simpleString()}, which tables do not keep",
-            data="nothing was changed",
-            next_step="cast it: to string, boolean, int, bigint, double, decimal(p,s), date or timestamp",
-        )
-    return scalar
