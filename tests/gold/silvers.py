@@ -1,4 +1,4 @@
-"""A silver table of a test, written as silver writes it: appends for new keys, copy-on-write merges for changed ones."""
+"""A silver table of a test, written as silver writes it: appends for new keys, copy-on-write merges for others."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 from smelter.contracts import Contract, parse_contract
 from smelter.gold.build import Built, GoldReport, build_gold
 from smelter.gold.models import Model, load_models, parse_model
-from smelter.lake.derived import ensure_derived, merge, schema_of, spark_name
+from smelter.lake.derived import ensure_derived, merge, spark_name
 from smelter.lake.home import GOLD, SILVER, Lake
+from smelter.lake.spark_types import schema_of
 from smelter.lake.tables import load_table
 
 if TYPE_CHECKING:
@@ -115,7 +116,8 @@ class Silver:
 
     def gold(self, *models: Model, rebuild: bool = False) -> GoldReport:
         report = build_gold(self.lake, self.contract, models, rebuild=rebuild, wait_seconds=0, spark=self.spark)
-        assert [one.problem for one in report.failed] == []
+        for one in report.failed:
+            raise one.problem
         return report
 
     def built(self, model: Model, *, rebuild: bool = False) -> Built:

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
+from enum import Enum
 from functools import reduce
 from operator import and_
 from typing import TYPE_CHECKING
 
 from pyspark.errors import AnalysisException, PySparkException
+from pyspark.sql import Window as Over
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.types import MapType
 
 from smelter.errors import Refused
 from smelter.gold.header import column_of
-from smelter.gold.models import Model
+from smelter.gold.models import Model, window_keys
 from smelter.gold.statement import SOURCE, WINDOW_END, WINDOW_START
 from smelter.lake.home import GOLD
 
@@ -22,9 +25,26 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import StructType
 
-GONE = "_gone"
-_NEW, _OLD = "_smelter_new", "_smelter_old"
+FATE = "_smelter_fate"
+_ALIKE, _OLD = "_smelter_alike", "_smelter_old"
 _MOST_SHOWN = 200
+
+
+class Fate(Enum):
+    """What becomes of a row."""
+
+    WRITTEN = "written"
+    SAME = "same"
+    GONE = "gone"
+
+
+@dataclass(frozen=True)
+class Tally:
+    """What a commit does to a table."""
+
+    written: int = 0
+    removed: int = 0
+    windows: int | None = None  # that were computed
 
 
 def answers(spark: SparkSession, model: Model, source: DataFrame) -> DataFrame:
@@ -48,30 +68,35 @@ def refuse_taken_names(model: Model, silver: StructType) -> None:
         )
 
 
-def refuse_doubles(model: Model, rows: DataFrame) -> None:
-    """One row for each value of the grain: otherwise nobody could say which row to change later."""
-    counted = rows.groupBy(*model.grain).agg(F.count("*").alias("count")).where("count > 1")
-    double = counted.limit(1).collect()
-    if double:
-        *values, count = double[0]
-        said = ", ".join(f"{name} = {value}" for name, value in zip(model.grain, values, strict=True))
+def differences(model: Model, new: DataFrame, old: DataFrame) -> DataFrame:
+    """New and old rows side by side, one per value of the grain, each with what becomes of it: a `Fate`."""
+    alone = F.count("*").over(Over.partitionBy(*model.grain))
+    left, right = new.withColumn(_ALIKE, alone).alias("n"), old.withColumn(_OLD, F.lit(True)).alias("o")
+    same_row = reduce(and_, (F.col(f"n.{name}").eqNullSafe(F.col(f"o.{name}")) for name in model.grain))
+    is_gone, is_new = F.col(_ALIKE).isNull(), F.col(_OLD).isNull()
+    is_same = reduce(and_, (F.col(f"n.{name}").eqNullSafe(F.col(f"o.{name}")) for name in model.columns))
+    fate = F.when(is_gone, Fate.GONE.value).when(is_new | ~is_same, Fate.WRITTEN.value).otherwise(Fate.SAME.value)
+    columns = (F.when(is_gone, F.col(f"o.{name}")).otherwise(F.col(f"n.{name}")).alias(name) for name in model.columns)
+    return left.join(right, on=same_row, how="full_outer").select(*columns, fate.alias(FATE), F.col(_ALIKE))
+
+
+def tally(model: Model, rows: DataFrame) -> Tally:
+    """Count what becomes of rows, or refuse them: one row for each value of the grain, or nobody knows which it is."""
+    fates = [F.count_if(F.col(FATE) == fate.value).alias(fate.value) for fate in Fate]
+    keys = F.struct(*window_keys(model)) if model.window is not None else F.lit(None)
+    windows = F.countDistinct(F.when(F.col(FATE) != Fate.GONE.value, keys)).alias("windows")
+    found = rows.agg(*fates, windows, F.max(_ALIKE).alias(_ALIKE)).collect()[0]
+    if (found[_ALIKE] or 1) > 1:
+        double = rows.where(F.col(_ALIKE) > 1).select(*model.grain).first()
+        assert double is not None
+        said = ", ".join(f"{name} = {value}" for name, value in double.asDict().items())
         raise Refused(
-            f"{GOLD}.{model.name} would have {count} rows for one value of its grain: {said}",
+            f"{GOLD}.{model.name} would have {found[_ALIKE]} rows for one value of its grain: {said}",
             where=model.file,
             data=_as_it_was(model),
             next_step="group by the grain, or name more columns in `-- grain:`",
         )
-
-
-def differences(model: Model, new: DataFrame, old: DataFrame) -> DataFrame:
-    """The rows that are not as they were: those to write, and (with `_gone`) those to take out."""
-    left, right = new.withColumn(_NEW, F.lit(True)).alias("n"), old.withColumn(_OLD, F.lit(True)).alias("o")
-    same_row = reduce(and_, (F.col(f"n.{name}").eqNullSafe(F.col(f"o.{name}")) for name in model.grain))
-    is_gone = F.col(_NEW).isNull()
-    alike = (F.col(f"n.{name}").eqNullSafe(F.col(f"o.{name}")) for name in model.columns)
-    stays = F.col(_NEW).isNotNull() & F.col(_OLD).isNotNull() & reduce(and_, alike)
-    columns = (F.when(is_gone, F.col(f"o.{name}")).otherwise(F.col(f"n.{name}")).alias(name) for name in model.columns)
-    return left.join(right, on=same_row, how="full_outer").where(~stays).select(*columns, is_gone.alias(GONE))
+    return Tally(found[Fate.WRITTEN.value], found[Fate.GONE.value], found["windows"])
 
 
 def same_columns(rows: StructType, table: StructType) -> bool:

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 
 from smelter.contracts import Contract
 from smelter.errors import SmelterError
-from smelter.gold.compute import Counts, compute, summary_of
+from smelter.gold.answers import Tally
+from smelter.gold.compute import Work, compute, summary_of
 from smelter.gold.engine import Engine
 from smelter.gold.models import Model
 from smelter.gold.plan import Plan, Step, find_silver, plan_of
@@ -37,7 +38,7 @@ class Built:
     why: str
     written: int = 0  # rows that are new or not as they were
     removed: int = 0
-    windows: int | None = None  # that were computed again; nothing is said if all were
+    windows: int | None = None  # that were computed
     seconds: float = 0.0
 
 
@@ -59,6 +60,17 @@ class GoldReport:
     seconds: float
 
 
+@dataclass(frozen=True)
+class Hooks:
+    """Who is told what happens."""
+
+    say: Callable[[str], None] = lambda _line: None
+    reach: Callable[[str], None] = lambda _point: None  # named points, for those who break things there
+
+
+_NO_HOOKS = Hooks()
+
+
 def build_gold(
     lake: Lake,
     contract: Contract,
@@ -66,7 +78,7 @@ def build_gold(
     *,
     rebuild: bool = False,
     wait_seconds: float = DEFAULT_WAIT_SECONDS,
-    say: Callable[[str], None] = lambda _line: None,
+    hooks: Hooks = _NO_HOOKS,
     spark: SparkSession | None = None,
 ) -> GoldReport:
     """Bring every model of the dataset up to date; where one fails, the others are built all the same.
@@ -81,8 +93,8 @@ def build_gold(
         for model in sorted((one for one in models if one.dataset == contract.dataset), key=lambda one: one.name):
             try:
                 what = f"smelt gold {model.dataset}"
-                held = leases.enter_context(lease(lake, GOLD, model.name, what, wait_seconds, say))
-                built.append(_build(_Job(lake, contract, model, engine, held, say), rebuild=rebuild))
+                held = leases.enter_context(lease(lake, GOLD, model.name, what, wait_seconds, hooks.say))
+                built.append(_build(_Job(lake, contract, model, engine, held, hooks), rebuild=rebuild))
             except SmelterError as problem:
                 failed.append(Failed(f"{GOLD}.{model.name}", problem))
     return GoldReport(contract.dataset, tuple(built), tuple(failed), time.monotonic() - started)
@@ -97,7 +109,7 @@ class _Job:
     model: Model
     engine: Engine
     held: Lease
-    say: Callable[[str], None]
+    hooks: Hooks
 
 
 def _build(job: _Job, *, rebuild: bool) -> Built:
@@ -106,15 +118,16 @@ def _build(job: _Job, *, rebuild: bool) -> Built:
     model = job.model
     silver, gold = find_silver(job.lake, model.dataset), find_table(job.lake, GOLD, model.name)
     plan = plan_of(model, job.contract, silver, gold, rebuild=rebuild)
-    done = Counts()
+    done = Tally()
     if plan.step is Step.BOOKMARK:
         assert gold is not None
         move_bookmark(gold, summary_of(plan))
     elif plan.step in (Step.WINDOWS, Step.WHOLE):
-        job.say(f"{GOLD}.{model.name}: {_doing(plan)}")
+        job.hooks.say(f"{GOLD}.{model.name}: {_doing(plan)}")
         spark = job.engine.session(job.lake.job_folder(GOLD, model.name))
         job.held.share_with(jvm_of(spark))
-        plan, done = compute(spark, job.lake, job.contract, model, plan)
+        plan, done = compute(Work(spark, job.lake, job.contract, model, plan, job.hooks.reach))
+        job.hooks.reach("committed")
     seconds = time.monotonic() - started
     return Built(f"{GOLD}.{model.name}", plan.step, plan.why, done.written, done.removed, done.windows, seconds)
 

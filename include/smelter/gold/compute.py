@@ -2,30 +2,38 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+
+from pyspark.sql import functions as F  # noqa: N812
 
 from smelter.contracts import Contract
 from smelter.errors import Refused
 from smelter.gold.answers import (
-    GONE,
+    FATE,
+    Fate,
+    Tally,
     answers,
     differences,
-    refuse_doubles,
     refuse_taken_names,
     same_columns,
     spark_errors,
+    tally,
 )
 from smelter.gold.changes import changed_times, silver_at
 from smelter.gold.models import Model
 from smelter.gold.plan import MODEL, Plan, Step, fingerprint_of
 from smelter.gold.shapes import Sessions
 from smelter.gold.statement import WINDOW_START
-from smelter.gold.touched import Touched, days_condition, touched_windows
+from smelter.gold.touched import days_condition, touched_windows
 from smelter.gold.windows import with_windows
 from smelter.lake import derived
 from smelter.lake.bookmarks import bookmark_summary
+from smelter.lake.derived import ensure_derived, spark_name
 from smelter.lake.home import GOLD, Lake
+from smelter.lake.spans import Spans
+from smelter.lake.spark_types import schema_of
 from smelter.lake.tables import load_table
 
 if TYPE_CHECKING:
@@ -33,30 +41,39 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Counts:
-    """What a commit did to a table."""
+class Work:
+    """One table that is to be computed."""
 
-    written: int = 0
-    removed: int = 0
-    windows: int | None = None
+    spark: SparkSession
+    lake: Lake
+    contract: Contract
+    model: Model
+    plan: Plan
+    reach: Callable[[str], None]  # named points, for those who break things there
+
+    @property
+    def summary(self) -> dict[str, str]:
+        """What the commit says: how far silver was read."""
+        return summary_of(self.plan)
 
 
-def compute(spark: SparkSession, lake: Lake, contract: Contract, model: Model, plan: Plan) -> tuple[Plan, Counts]:
+def compute(work: Work) -> tuple[Plan, Tally]:
     """Do what the plan says, in one commit; if silver's columns changed the table's, all of it is computed."""
+    model, plan = work.model, work.plan
     assert plan.bookmark is not None
-    event_time = _event_time(model, contract)
+    event_time = _event_time(model, work.contract)
     with spark_errors(model):
         try:
-            silver = silver_at(spark, model.dataset, plan.bookmark.snapshot)
+            silver = silver_at(work.spark, model.dataset, plan.bookmark.snapshot)
             refuse_taken_names(model, silver.schema)
-            everything = answers(spark, model, with_windows(silver, event_time, model.window))
-            if plan.step is Step.WINDOWS and not _fits(spark, model, everything):
+            everything = answers(work.spark, model, with_windows(silver, event_time, model.window))
+            if plan.step is Step.WINDOWS and _fits(work, everything):
+                return plan, _change_windows(work, silver, event_time)
+            if plan.step is Step.WINDOWS:
                 plan = replace(plan, step=Step.WHOLE, why="silver's columns changed, and with them the table's")
-            if plan.step is Step.WHOLE:
-                return plan, _replace_all(spark, lake, contract, model, plan, everything)
-            return plan, _change_windows(spark, lake, model, plan, silver, event_time)
+            return plan, _replace_all(work, everything)
         finally:
-            spark.catalog.clearCache()
+            work.spark.catalog.clearCache()
 
 
 def summary_of(plan: Plan) -> dict[str, str]:
@@ -65,53 +82,54 @@ def summary_of(plan: Plan) -> dict[str, str]:
     return bookmark_summary(plan.bookmark)
 
 
-def _replace_all(
-    spark: SparkSession, lake: Lake, contract: Contract, model: Model, plan: Plan, everything: DataFrame
-) -> Counts:
-    rows = everything.persist()
-    refuse_doubles(model, rows)
+def _replace_all(work: Work, everything: DataFrame) -> Tally:
+    model = work.model
+    rows = differences(model, everything, everything.limit(0)).persist()
+    done = tally(model, rows)
+    work.reach("computed")
     about = {"comment": model.about}
-    derived.ensure_derived(lake, GOLD, model.name, derived.schema_of(rows.schema), model.partition, about)
-    made_by = {MODEL: fingerprint_of(model, contract), **about}
-    derived.replace(spark, GOLD, model.name, rows, model.partition, made_by, summary_of(plan))
-    return Counts(written=rows.count())
+    ensure_derived(work.lake, GOLD, model.name, schema_of(everything.schema), model.partition, about)
+    work.reach("table_ready")
+    made_by = {MODEL: fingerprint_of(model, work.contract), **about}
+    derived.replace(work.spark, GOLD, model.name, rows.select(*model.columns), model.partition, made_by, work.summary)
+    return done
 
 
-def _change_windows(
-    spark: SparkSession, lake: Lake, model: Model, plan: Plan, silver: DataFrame, event_time: str
-) -> Counts:
-    assert model.window is not None
-    by = model.window.by if isinstance(model.window, Sessions) else ()
-    changed = changed_times(spark, model.dataset, plan, event_time, by).persist()
-    gold = spark.table(derived.spark_name(GOLD, model.name))
-    touched = touched_windows(changed, silver, gold, event_time, model.window)
-    new = answers(spark, model, touched.source).persist()
-    refuse_doubles(model, new)
-    changes = differences(model, new, touched.old).persist()
-    counted = {row[GONE]: row["count"] for row in changes.groupBy(GONE).count().collect()}
-    if counted:
-        _merge(spark, model, plan, touched, changes)
+def _change_windows(work: Work, silver: DataFrame, event_time: str) -> Tally:
+    spark, model, window = work.spark, work.model, work.model.window
+    assert window is not None
+    by = window.by if isinstance(window, Sessions) else ()
+    changed = changed_times(spark, model.dataset, work.plan, event_time, by).persist()
+    touched = touched_windows(changed, silver, spark.table(spark_name(GOLD, model.name)), event_time, window)
+    # Not persist(): Spark 4.1 has "no plan for TableReference" where a MERGE's source still tells where it was read.
+    rows = differences(model, answers(spark, model, touched.source), touched.old).localCheckpoint()
+    done = tally(model, rows)
+    work.reach("computed")
+    if done.written or done.removed:
+        _merge(work, touched.starts, rows.where(F.col(FATE) != Fate.SAME.value))
     else:
-        derived.move_bookmark(load_table(lake, GOLD, model.name), summary_of(plan))
-    windows = new.select(WINDOW_START, *by).distinct().count()
-    return Counts(counted.get(False, 0), counted.get(True, 0), windows)
+        derived.move_bookmark(load_table(work.lake, GOLD, model.name), work.summary)
+    return done
 
 
-def _merge(spark: SparkSession, model: Model, plan: Plan, touched: Touched, changes: DataFrame) -> None:
+def _merge(work: Work, starts: Spans, changes: DataFrame) -> None:
+    model = work.model
     same_row = " and ".join(f"t.{name} <=> s.{name}" for name in model.grain)
     columns, values = (", ".join(f"{prefix}{name}" for name in model.columns) for prefix in ("", "s."))
     assignments = ", ".join(f"{name} = s.{name}" for name in model.columns)
+    is_gone = f"s.{FATE} = '{Fate.GONE.value}'"
     clauses = (
-        f"WHEN MATCHED AND s.{GONE} THEN DELETE",
+        f"WHEN MATCHED AND {is_gone} THEN DELETE",
         f"WHEN MATCHED THEN UPDATE SET {assignments}",
-        f"WHEN NOT MATCHED AND NOT s.{GONE} THEN INSERT ({columns}) VALUES ({values})",  # noqa: S608
+        f"WHEN NOT MATCHED AND NOT {is_gone} THEN INSERT ({columns}) VALUES ({values})",  # noqa: S608
     )
-    on = f"{same_row} and {days_condition(touched.starts, f't.{WINDOW_START}')}"
-    derived.merge(spark, GOLD, model.name, changes, on, clauses, summary_of(plan))
+    on = f"{same_row} and {days_condition(starts, f't.{WINDOW_START}')}"
+    derived.merge(work.spark, GOLD, model.name, changes, on, clauses, work.summary)
 
 
-def _fits(spark: SparkSession, model: Model, everything: DataFrame) -> bool:
-    return same_columns(everything.schema, spark.table(derived.spark_name(GOLD, model.name)).schema)
+def _fits(work: Work, everything: DataFrame) -> bool:
+    table = work.spark.table(spark_name(GOLD, work.model.name))
+    return same_columns(everything.schema, table.schema)
 
 
 def _event_time(model: Model, contract: Contract) -> str:

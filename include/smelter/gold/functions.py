@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from sqlglot import tokenize
 from sqlglot.tokenizer_core import Token, TokenType
 
+from smelter.contracts.functions import FUNCTIONS
 from smelter.contracts.misfit import nearest
 
 _AGGREGATES_TEXT = """
@@ -22,23 +23,6 @@ _AGGREGATES_TEXT = """
 """
 AGGREGATES = frozenset(_AGGREGATES_TEXT.split())
 RANKS = frozenset({"cume_dist", "dense_rank", "percent_rank", "rank"})
-_SCALAR_TEXT = """
-    abs acos array array_contains array_distinct array_join array_max array_min array_position array_size array_sort
-    ascii asin atan atan2 between bigint boolean btrim cardinality ceil ceiling char_length coalesce concat concat_ws
-    contains cos date date_add date_diff date_format date_from_unix_date date_part date_sub date_trunc dateadd datediff
-    datepart day dayname dayofmonth dayofweek dayofyear decimal decode double element_at elt endswith exp filter float
-    floor format_number format_string from_unixtime from_utc_timestamp get get_json_object greatest hash hex hour
-    if ifnull initcap instr int isnan isnotnull isnull lcase least left length levenshtein ln locate log log10 log2
-    lower lpad ltrim make_date make_interval make_timestamp map_contains_key map_keys map_values md5 minute mod month
-    monthname months_between named_struct nanvl negative nullif nullifzero nvl nvl2 pmod position pow power quarter
-    regexp_count regexp_extract regexp_like regexp_replace regexp_substr repeat replace reverse right rint round rpad
-    rtrim second sha1 sha2 sign signum sin size slice smallint split split_part sqrt startswith string struct substr
-    substring substring_index tan timestamp timestamp_micros timestamp_millis timestamp_seconds tinyint to_char to_date
-    to_number to_timestamp to_utc_timestamp transform translate trim trunc try_add try_cast try_divide try_element_at
-    try_multiply try_subtract try_to_date try_to_number try_to_timestamp ucase unhex unix_date unix_micros unix_millis
-    unix_seconds upper weekday weekofyear width_bucket xxhash64 year zeroifnull
-"""
-SCALAR = frozenset(_SCALAR_TEXT.split())
 _SYNTAX_TEXT = """
     and array as binary by case cast char date decimal distinct else except exists extract filter from group
     having ilike in intersect interval like map not numeric on or over rlike select struct then timestampadd
@@ -49,7 +33,7 @@ _SYNTAX = frozenset(_SYNTAX_TEXT.split())
 _TELLS_WITHOUT_PARENTHESES = frozenset(
     {"current_date", "current_time", "current_timestamp", "current_user", "localtimestamp", "session_user", "user"}
 )
-_ALLOWED = AGGREGATES | RANKS | SCALAR
+_ALLOWED = AGGREGATES | RANKS | FUNCTIONS
 _WHY = {
     **dict.fromkeys(("now", "curdate", "rand", "randn", "uuid", "shuffle"), "it is another one at each run"),
     **dict.fromkeys(("first", "first_value", "last", "last_value", "any_value"), "say which row with min or max"),
@@ -89,4 +73,4 @@ def _message(name: str, *, after_dot: bool) -> str:
     if after_dot:
         return f"`{name}(…)` is a function of some catalog; a model calls Spark's own only"
     why = _WHY.get(name)
-    return f"a model cannot call `{name}`{f': {why}' if why else nearest(name, _ALLOWED)}"
+    return f"a model cannot call `{name}`{f': {why}' if why else nearest(name, _ALLOWED, likeness=0.8)}"

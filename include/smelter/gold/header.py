@@ -10,7 +10,7 @@ from smelter.contracts.misfit import nearest
 from smelter.contracts.names import name_problem
 from smelter.contracts.values import TRANSFORM
 from smelter.gold.shapes import Fixed, Sessions, Window, parse_window
-from smelter.gold.statement import WINDOW_END, WINDOW_START, Flaw
+from smelter.gold.statement import WINDOW_END, Flaw, keys_of
 
 KEYS = ("about", "source", "window", "grain", "partition")
 _LINE = re.compile(r"--\s*(\w+)\s*:\s*(.*?)\s*")
@@ -67,7 +67,7 @@ def header_flaws(header: Header, columns: tuple[str, ...]) -> list[Flaw]:
     for name in _needed(header.window):
         if name not in columns:
             flaws.append(Flaw(header.end, f"the window asks for a column `{name}`, and there is none"))
-    for name in _grain_of(header.window):
+    for name in keys_of(header.window):
         if name not in header.grain:
             flaws.append(Flaw(header.lines["grain"], f"grain: it must hold `{name}`, which tells the window"))
     return flaws
@@ -80,14 +80,8 @@ def column_of(transform: str) -> str:
     return str(match["time"] or match["bucket"] or match["plain"])
 
 
-def _grain_of(window: Window) -> tuple[str, ...]:
-    if window is None:
-        return ()
-    return (WINDOW_START, *window.by) if isinstance(window, Sessions) else (WINDOW_START,)
-
-
 def _needed(window: Window) -> tuple[str, ...]:
-    return (*_grain_of(window), WINDOW_END) if isinstance(window, Sessions) else _grain_of(window)
+    return (*keys_of(window), WINDOW_END) if isinstance(window, Sessions) else keys_of(window)
 
 
 def _values(text: str) -> tuple[dict[str, str], dict[str, int], int, list[Flaw]]:

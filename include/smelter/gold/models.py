@@ -11,7 +11,7 @@ from smelter.contracts.names import name_problem
 from smelter.errors import Refused, Unreachable
 from smelter.gold.header import Header, header_flaws, read_header
 from smelter.gold.shapes import Window
-from smelter.gold.statement import Flaw, Statement, read_statement
+from smelter.gold.statement import Flaw, Statement, keys_of, read_statement
 
 
 @dataclass(frozen=True)
@@ -33,6 +33,11 @@ class Model:
         """What the table's rows depend on, besides silver; a comment or a space changes nothing."""
         parts = (self.dataset, event_time, self.window, self.grain, self.partition, self.spelling)
         return hashlib.sha256("\n".join(map(str, parts)).encode()).hexdigest()
+
+
+def window_keys(model: Model) -> tuple[str, ...]:
+    """The columns that tell one window of the model from another."""
+    return keys_of(model.window)
 
 
 class ModelsInvalid(Refused):

@@ -59,12 +59,18 @@ def read_statement(text: str, first_line: int, window: Window) -> tuple[Statemen
     flaws = [*_reach(query, first_line), *_columns(query, first_line), *_order(query, first_line)]
     flaws += [Flaw(call.line, call.message) for call in refused_calls(text)]
     if window is not None:
-        keys = (WINDOW_START, *window.by) if isinstance(window, Sessions) else (WINDOW_START,)
-        flaws += _locality(query, keys, first_line)
+        flaws += _locality(query, keys_of(window), first_line)
     if isinstance(window, Sessions):
         flaws += _every_session(query, first_line)
     columns = tuple(query.named_selects)
     return Statement(columns, query.sql(dialect="spark", comments=False)), flaws
+
+
+def keys_of(window: Window) -> tuple[str, ...]:
+    """The columns that tell one window from another."""
+    if window is None:
+        return ()
+    return (WINDOW_START, *window.by) if isinstance(window, Sessions) else (WINDOW_START,)
 
 
 def _line(node: exp.Expr, first_line: int) -> int:

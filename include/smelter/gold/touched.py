@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 _FROM, _TO = "_smelter_from", "_smelter_to"
-_DAY = "_smelter_day"
 _DAY_SECONDS = 86_400
 
 
@@ -38,7 +37,7 @@ class Touched:
 def touched_windows(
     changed: DataFrame, silver: DataFrame, gold: DataFrame, event_time: str, window: Fixed | Sessions
 ) -> Touched:
-    """The touched windows of changed rows, which are few and already cached: (`by`, time), distinct."""
+    """What changed times touch; they are distinct, few and kept by Spark, because they are asked for several times."""
     find = _fixed if isinstance(window, Fixed) else _sessions
     return find(changed, silver, gold, event_time, window)  # type: ignore[arg-type]
 
@@ -46,8 +45,8 @@ def touched_windows(
 def _fixed(changed: DataFrame, silver: DataFrame, gold: DataFrame, event_time: str, window: Fixed) -> Touched:
     """A window is touched if it holds a changed time."""
     windows = with_windows(changed, AT, window).select(WINDOW_START, WINDOW_END).distinct()
-    held = days_of(windows, F.col(WINDOW_START), F.col(WINDOW_END))
-    starts = days_of(windows, F.col(WINDOW_START), F.col(WINDOW_START))
+    days = days_between(windows, WINDOW_START, WINDOW_END)
+    starts, held = Spans.of_days(first for first, _ in days), _whole_days(days)
     touched = windows.select(WINDOW_START)
     source = with_windows(within(silver, event_time, held), event_time, window)
     return Touched(
@@ -66,8 +65,7 @@ def _sessions(changed: DataFrame, silver: DataFrame, gold: DataFrame, event_time
     touched. If it were near a changed time, its session would be touched. If it were near an unchanged row of a
     touched session, both were in one session before, and that one is touched.
     """
-    days = days_of(changed, F.col(AT), F.col(AT))
-    near = _near(days, window.gap_seconds)
+    near = _near(_whole_days(days_between(changed, AT, AT)), window.gap_seconds)
     pause = f"interval {window.gap_seconds} seconds"
     left, right = gold.where(near).alias("g"), changed.alias("c")
     in_reach = F.expr(f"c.{AT} >= g.{WINDOW_START} - {pause} and c.{AT} <= g.{WINDOW_END}")
@@ -75,19 +73,25 @@ def _sessions(changed: DataFrame, silver: DataFrame, gold: DataFrame, event_time
     spans = old.select(*window.by, F.col(WINDOW_START).alias(_FROM), F.col(WINDOW_END).alias(_TO))
     points = changed.select(*window.by, F.col(AT).alias(_FROM), F.col(AT).alias(_TO))
     spans = spans.unionByName(points).distinct()
-    held = days_of(spans, F.col(_FROM), F.col(_TO))
+    held = _whole_days(days_between(spans, _FROM, _TO))
     rows = within(silver, event_time, held).alias("r")
     inside = F.expr(f"cast(r.{event_time} as timestamp) between i.{_FROM} and i.{_TO}")
     rows = rows.join(spans.alias("i"), on=_same(window.by, "r", "i") & inside, how="left_semi").select("r.*")
     return Touched(with_windows(rows, event_time, window), old, held)
 
 
-def days_of(rows: DataFrame, first: Column, last: Column) -> Spans:
-    """The days from one column to the other, of all rows, as ranges."""
-    earliest, latest = F.lit(date.min), F.lit(date.max)  # beyond these, Python has no days and silver no rows
-    ends = (F.least(F.greatest(F.to_date(end), earliest), latest) for end in (first, last))
-    days = rows.select(F.explode(F.sequence(*ends)).alias(_DAY)).distinct()
-    return Spans.of_days(row[_DAY] for row in days.collect())
+def days_between(rows: DataFrame, first: str, last: str) -> list[tuple[date, date]]:
+    """The day of one column and the day of the other, each pair once."""
+    earliest, latest = F.expr("date'0001-01-01'"), F.expr("date'9999-12-31'")  # Python has no days beyond these
+    days = (F.least(F.greatest(F.to_date(column), earliest), latest).alias(column) for column in {first, last})
+    return [(row[first], row[last]) for row in rows.select(*days).distinct().collect()]
+
+
+def _whole_days(pairs: list[tuple[date, date]]) -> Spans:
+    """Every day from the first to the last of each pair."""
+    return Spans.of_days(
+        first + timedelta(days=number) for first, last in pairs for number in range((last - first).days + 1)
+    )
 
 
 def within(rows: DataFrame, column: str, spans: Spans) -> DataFrame:
