@@ -144,4 +144,9 @@ def gold_rows(silver: Silver, model: Model, columns: Sequence[str] | None = None
     """The rows of a gold table, in order."""
     table = gold_table(silver, model).scan(selected_fields=tuple(columns or model.columns)).to_arrow()
     rows: list[Mapping[str, Any]] = table.to_pylist()
-    return sorted((tuple(row[name] for name in columns or model.columns) for row in rows), key=repr)
+    return sorted(plain(tuple(row[name] for name in columns or model.columns) for row in rows), key=repr)
+
+
+def plain(rows: Iterable[Sequence[Any]]) -> list[tuple[Any, ...]]:
+    """One spelling of zones."""
+    return [tuple(v.astimezone(UTC) if isinstance(v, datetime) else v for v in row) for row in rows]

@@ -24,8 +24,8 @@ _AGGREGATES_TEXT = """
 AGGREGATES = frozenset(_AGGREGATES_TEXT.split())
 RANKS = frozenset({"cume_dist", "dense_rank", "percent_rank", "rank"})
 _SYNTAX_TEXT = """
-    and array as binary by case cast char date decimal distinct else except exists extract filter from group
-    having ilike in intersect interval like map not numeric on or over rlike select struct then timestampadd
+    all and array as binary by case cast char date decimal distinct else except exists extract filter from group
+    having ilike in intersect interval join like map not numeric on or over rlike select struct then timestampadd
     timestampdiff union
     using values varchar when where with
 """

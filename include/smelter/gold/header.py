@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import takewhile
 
 from smelter.contracts.misfit import nearest
 from smelter.contracts.names import name_problem
@@ -89,27 +90,24 @@ def _values(text: str) -> tuple[dict[str, str], dict[str, int], int, list[Flaw]]
     values: dict[str, str] = {}
     lines: dict[str, int] = {}
     flaws: list[Flaw] = []
-    number = 0
-    for number, line in enumerate(text.splitlines(), start=1):
-        if line.strip() and not line.lstrip().startswith("--"):
-            return values, lines, number, flaws
-        match = _LINE.fullmatch(line.strip())
+    all_lines = text.splitlines()
+    top = list(takewhile(lambda line: line.startswith("--"), all_lines))
+    for number, line in enumerate(top, start=1):
+        match = _LINE.fullmatch(line)
         if match is None:
-            if line.strip(" -\t"):
-                flaws.append(Flaw(number, "this is not `-- key: value`; other comments stand below, in the SQL"))
+            flaws.append(Flaw(number, "this is not `-- key: value`; an empty line ends the header"))
         elif match[1] not in KEYS:
-            flaws.append(Flaw(number, f"there is no key `{match[1]}`{nearest(match[1], KEYS)} ({_allowed()})"))
+            said = f"there is no key `{match[1]}`{nearest(match[1], KEYS)} (allowed: {', '.join(KEYS)})"
+            flaws.append(Flaw(number, said))
         elif match[1] in values:
             flaws.append(Flaw(number, f"`{match[1]}` appears twice"))
         else:
             values[match[1]], lines[match[1]] = match[2], number
-            if not match[2]:
-                flaws.append(Flaw(number, f"{match[1]}: it is empty"))
-    return values, lines, number + 1, [*flaws, Flaw(max(number, 1), "there is no SQL below the header")]
-
-
-def _allowed() -> str:
-    return f"allowed: {', '.join(KEYS)}"
+            flaws += [] if match[2] else [Flaw(number, f"{match[1]}: it is empty")]
+    has_sql = (number for number, line in enumerate(all_lines, start=1) if line.strip() and not line.startswith("--"))
+    end = next(has_sql, None)
+    flaws += [] if end is not None else [Flaw(max(len(top), 1), "there is no SQL below the header")]
+    return values, lines, end or len(top) + 1, flaws
 
 
 def _dataset(text: str) -> str:
