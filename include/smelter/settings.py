@@ -94,6 +94,11 @@ class Settings(BaseModel):
         ge=0,
         description="The most bytes that one batch takes, instead of a number of files; 0 is no limit.",
     )
+    max_rows_per_slice: int = Field(
+        default=2_000_000,
+        ge=1,
+        description="About how many rows of bronze silver takes with one commit; a larger backlog is taken in slices.",
+    )
 
 
 @dataclass(frozen=True)

@@ -58,6 +58,15 @@ def evolve(table: Table, schema: Schema, origins: Mapping[str, str | None], prop
         transaction._apply((*updates, SetPropertiesUpdate(updates=changed)), (still,))
 
 
+def frozen(rows: DataFrame) -> DataFrame:
+    """The rows as they are now, computed once, however often they are looked at; they no longer know their tables.
+
+    Spark 4.1 cannot plan a merge that updates from a view of a table read at a snapshot. And a million rows cost 5 s in
+    this way, 7 s cached by columns, and 9 s computed anew for facts, checks and merge.
+    """
+    return rows.localCheckpoint()
+
+
 def merge(
     spark: SparkSession,
     namespace: str,
@@ -70,7 +79,8 @@ def merge(
     """`MERGE INTO` the table `t` from the rows `s`, in one commit that carries the summary.
 
     Whoever rewrites files meanwhile makes it fail, and it is done again from the start on the table as it is then.
-    The caller holds the table's lease: Iceberg lets two merges that only insert both insert the same row.
+    The rows are `frozen`. The caller holds the table's lease: of two merges that only insert, Iceberg would let both
+    insert the same row.
     """
     target = spark_name(namespace, name)
     statement = f"MERGE INTO {target} AS t USING {_SOURCE_VIEW} AS s ON {on} {' '.join(clauses)}"
