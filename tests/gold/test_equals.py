@@ -10,7 +10,7 @@ from datetime import timedelta
 import pytest
 import recount
 from conftest import NewSilver
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from silvers import Event, Silver, gold_rows, gold_table, minute
 
@@ -35,6 +35,7 @@ class Killed(Exception):
     derandomize=True,
     database=None,
     deadline=None,
+    phases=[Phase.generate],  # a smaller example would cost minutes to find
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(seed=st.integers(0, 2**32 - 1))

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import Enum
 from functools import reduce
 from operator import and_
 from typing import TYPE_CHECKING
 
-from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import Window as Over
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.types import MapType
@@ -27,7 +24,6 @@ if TYPE_CHECKING:
 
 FATE = "_smelter_fate"
 _ALIKE, _OLD = "_smelter_alike", "_smelter_old"
-_MOST_SHOWN = 200
 
 
 class Fate(Enum):
@@ -102,23 +98,6 @@ def tally(model: Model, rows: DataFrame) -> Tally:
 def same_columns(rows: StructType, table: StructType) -> bool:
     """Has the table the columns and types that the model gives now? Silver's may have become wider."""
     return _kinds(rows) == _kinds(table)
-
-
-@contextmanager
-def spark_errors(model: Model) -> Iterator[None]:
-    """What Spark says of a model, in one sentence with the model's file."""
-    try:
-        yield
-    except PySparkException as problem:
-        lines = [line.strip() for line in str(problem).splitlines() if line.strip()]
-        said = lines[0][:_MOST_SHOWN] if lines else type(problem).__name__
-        what = "cannot be made from silver's columns" if isinstance(problem, AnalysisException) else "failed in Spark"
-        raise Refused(
-            f"{GOLD}.{model.name} {what}: {said}",
-            where=model.file,
-            data=_as_it_was(model),
-            next_step="mend the model; docs/gold.md tells how one is written",
-        ) from problem
 
 
 def _kinds(struct: StructType) -> list[tuple[str, str]]:

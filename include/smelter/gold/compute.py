@@ -18,7 +18,6 @@ from smelter.gold.answers import (
     differences,
     refuse_taken_names,
     same_columns,
-    spark_errors,
     tally,
 )
 from smelter.gold.changes import changed_times, silver_at
@@ -32,6 +31,7 @@ from smelter.lake import derived
 from smelter.lake.bookmarks import bookmark_summary
 from smelter.lake.derived import ensure_derived, spark_name
 from smelter.lake.home import GOLD, Lake
+from smelter.lake.session import SPARK_LOG, spark_errors
 from smelter.lake.spans import Spans
 from smelter.lake.spark_types import schema_of
 from smelter.lake.tables import load_table
@@ -62,7 +62,9 @@ def compute(work: Work) -> tuple[Plan, Tally]:
     model, plan = work.model, work.plan
     assert plan.bookmark is not None
     event_time = _event_time(model, work.contract)
-    with spark_errors(model):
+    log = work.lake.job_folder(GOLD, model.name) / SPARK_LOG
+    advice = f"mend {model.file}; docs/gold.md tells how a model is written"
+    with spark_errors(f"{GOLD}.{model.name}", log, advice):
         try:
             silver = silver_at(work.spark, model.dataset, plan.bookmark.snapshot)
             refuse_taken_names(model, silver.schema)
@@ -101,8 +103,7 @@ def _change_windows(work: Work, silver: DataFrame, event_time: str) -> Tally:
     by = window.by if isinstance(window, Sessions) else ()
     changed = changed_times(spark, model.dataset, work.plan, event_time, by).persist()
     touched = touched_windows(changed, silver, spark.table(spark_name(GOLD, model.name)), event_time, window)
-    # Not persist(): Spark 4.1 has "no plan for TableReference" where a MERGE's source still tells where it was read.
-    rows = differences(model, answers(spark, model, touched.source), touched.old).localCheckpoint()
+    rows = derived.frozen(differences(model, answers(spark, model, touched.source), touched.old))
     done = tally(model, rows)
     work.reach("computed")
     if done.written or done.removed:

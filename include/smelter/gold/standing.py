@@ -9,9 +9,8 @@ from smelter.contracts import Contract
 from smelter.errors import Refused
 from smelter.gold.models import Model
 from smelter.gold.plan import Step, plan_of
-from smelter.lake.commits import told
 from smelter.lake.home import GOLD, SILVER, Lake
-from smelter.lake.tables import find_table
+from smelter.lake.tables import find_table, row_count
 
 
 @dataclass(frozen=True)
@@ -34,8 +33,7 @@ def gold_standing(lake: Lake, contract: Contract, models: Iterable[Model]) -> li
     for model in sorted((one for one in models if one.dataset == contract.dataset), key=lambda one: one.name):
         table = f"{GOLD}.{model.name}"
         gold = find_table(lake, GOLD, model.name)
-        head = gold.current_snapshot() if gold is not None else None
-        rows = int(told(head, "total-records") or 0) if head is not None else None
+        rows = row_count(gold) if gold is not None else None
         try:
             plan = plan_of(model, contract, silver, gold)
         except Refused as refusal:
