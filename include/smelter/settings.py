@@ -44,6 +44,10 @@ class Settings(BaseModel):
         default=PROJECT / "include" / "contracts",
         description="The folder with one contract per dataset.",
     )
+    models: Path = Field(
+        default=PROJECT / "include" / "models",
+        description="The folder with one SQL file per gold table.",
+    )
     jars: Path = Field(
         default=PROJECT / ".jars",
         description="The folder with the verified jars that Spark needs.",
@@ -187,7 +191,7 @@ def _checked(given: Mapping[str, tuple[Any, str]]) -> LoadedSettings:
         raise WrongUsage(
             f"`{name}` cannot be {first['input']!r}: {first['msg'].lower()}", where=given[name][1]
         ) from problem
-    absolute = {n: getattr(values, n).expanduser().absolute() for n in ("contracts", "jars")}
+    absolute = {n: getattr(values, n).expanduser().absolute() for n in ("contracts", "models", "jars")}
     absolute["lake"] = values.lake.expanduser().resolve()  # records are named by their files: a lake has one name
     values = values.model_copy(update=absolute)
     origins = tuple(
