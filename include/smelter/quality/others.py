@@ -21,10 +21,23 @@ def doubled(rows: DataFrame, check: Check) -> DataFrame:
     from pyspark.sql import functions as F  # noqa: N812
     from pyspark.sql.window import Window
 
-    columns = list(check.columns or ())
-    whole = rows.where(reduce(lambda one, two: one & two, (F.col(name).isNotNull() for name in columns)))
-    alike = F.count(F.lit(1)).over(Window.partitionBy(*columns))
-    return whole.select("*", alike.alias("_alike")).where(F.col("_alike") > 1).drop("_alike")
+    alike = F.count(F.lit(1)).over(Window.partitionBy(*(check.columns or ())))
+    return _whole(rows, check).select("*", alike.alias("_alike")).where(F.col("_alike") > 1).drop("_alike")
+
+
+def count_doubled(rows: DataFrame, check: Check) -> int:
+    """How many those are; counted in groups, because most increments have none and need not be searched."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    groups = _whole(rows, check).groupBy(*(check.columns or ())).agg(F.count(F.lit(1)).alias("_alike"))
+    (row,) = groups.where(F.col("_alike") > 1).agg(F.sum("_alike").alias("_alike")).collect()
+    return row["_alike"] or 0
+
+
+def _whole(rows: DataFrame, check: Check) -> DataFrame:
+    from pyspark.sql import functions as F  # noqa: N812
+
+    return rows.where(reduce(lambda one, two: one & two, (F.col(name).isNotNull() for name in check.columns or ())))
 
 
 def strangers(rows: DataFrame, check: Check, question: Question) -> DataFrame:
