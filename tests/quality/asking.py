@@ -43,7 +43,7 @@ def rows_of(spark: SparkSession, *changes: dict[str, Any]) -> DataFrame:
     """One good row for each mapping, with what it changes; `_position` counts them."""
     rows = [{**GOOD, "_position": place, **change} for place, change in enumerate(changes)]
     names = [part.split()[0] for part in COLUMNS.replace("map<string,string>", "map").split(", ")]
-    return spark.createDataFrame([tuple(row[name] for name in names) for row in rows], COLUMNS)
+    return spark.createDataFrame([tuple(row[name] for name in names) for row in rows], COLUMNS).coalesce(1)
 
 
 def check_of(kind: str, name: str = "it", **words: Any) -> Check:
