@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import tempfile
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -97,6 +98,16 @@ def test_the_report_has_a_page_for_each_run_in_words(lake: Lake) -> None:
     assert "there are at least 1 rows" in text
     assert "small: 7 of 100 rows fail; wanted: every n is at most 5 (warn: stopped)" in text
     assert "fresh: the newest is 2.0 h old; wanted: the newest at is at most 1h old (stop: stopped)" in text
+
+
+def test_the_report_is_in_the_lake_and_nowhere_else(
+    lake: Lake, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    elsewhere = tmp_path_factory.mktemp("elsewhere")
+    monkeypatch.setattr(tempfile, "tempdir", str(elsewhere))
+    judged(lake, 0)
+    build_report(lake)
+    assert list(elsewhere.iterdir()) == []
 
 
 def test_the_report_grows_and_shrinks_with_what_is_kept(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:

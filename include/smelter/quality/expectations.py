@@ -65,7 +65,7 @@ def new_context() -> Any:
         ProgressBarsConfig,
     )
 
-    defaults = InMemoryStoreBackendDefaults(init_temp_docs_sites=False)  # it would leave a folder behind each time
+    defaults = InMemoryStoreBackendDefaults(init_temp_docs_sites=False)  # no report but the lake's
     bars = ProgressBarsConfig(globally=False, metric_calculations=False)
     words = DataContextConfig(store_backend_defaults=defaults, progress_bars=bars, analytics_enabled=False)
     return gx.get_context(mode="ephemeral", project_config=words)
