@@ -43,7 +43,7 @@ def rows_of(spark: SparkSession, *changes: dict[str, Any]) -> DataFrame:
     """One good row for each mapping, with what it changes; `_position` counts them."""
     rows = [{**GOOD, "_position": place, **change} for place, change in enumerate(changes)]
     names = [part.split()[0] for part in COLUMNS.replace("map<string,string>", "map").split(", ")]
-    return spark.createDataFrame([tuple(row[name] for name in names) for row in rows], COLUMNS)
+    return spark.createDataFrame([tuple(row[name] for name in names) for row in rows], COLUMNS).coalesce(1)
 
 
 def check_of(kind: str, name: str = "it", **words: Any) -> Check:
@@ -56,12 +56,14 @@ def the_result(rows: DataFrame, check: Check, **asked: Any) -> Result:
     return result
 
 
-def failing(rows: DataFrame, check: Check, **asked: Any) -> list[int]:
-    """The positions of the rows that fail the check."""
-    result = the_result(rows, check, **asked)
-    assert result.failing == len(result.examples) == result.found
-    assert result.ok == (not result.examples)
-    return [example.position for example in result.examples]
+def failing(rows: DataFrame, *checks: Check, **asked: Any) -> list[list[int]]:
+    """For each check the positions of the rows that fail it; all in one question."""
+    named = [check.model_copy(update={"name": f"check {number}"}) for number, check in enumerate(checks)]
+    results = judge(rows, named, replace(QUESTION, **asked)).results
+    for result in results:
+        assert result.failing == len(result.examples) == result.found
+        assert result.ok == (not result.examples)
+    return [[example.position for example in result.examples] for result in results]
 
 
 def verdict_of(checks: Sequence[Check], measures: Sequence[Measure], question: Question = QUESTION) -> Verdict:

@@ -36,6 +36,7 @@ def spark(shared_lake: Lake, tmp_path_factory: pytest.TempPathFactory) -> Iterat
     from smelter.lake.session import start_spark
 
     session = start_spark(shared_lake, "tests", tmp_path_factory.mktemp("spark"))
+    session.conf.set("spark.sql.shuffle.partitions", "1")  # a handful of rows each
     yield session
     session.stop()
 

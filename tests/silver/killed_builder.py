@@ -1,4 +1,4 @@
-"""Builds silver or gold in a process that kills itself: `killed_builder.py LAKE DATASET WHAT POINT SECONDS`.
+"""Builds silver or gold and kills itself: `killed_builder.py LAKE DATASET WHAT POINT SECONDS MODEL`.
 
 The kill -9 comes so many seconds after the point, in the middle of whatever happens then; its JVM is left behind.
 """
@@ -16,7 +16,6 @@ from pathlib import Path
 from smelter.gold.build import Hooks as GoldHooks
 from smelter.gold.build import build_gold
 from smelter.gold.models import load_models
-
 from smelter.lake.home import BRONZE, Lake
 from smelter.lake.tables import active_contract, load_table
 from smelter.settings import Settings
@@ -37,12 +36,13 @@ def reaper(point: str, seconds: float) -> Callable[[str], None]:
     return reach
 
 
-def main(root: str, dataset: str, what: str, point: str, seconds: str) -> None:
+def main(root: str, dataset: str, what: str, point: str, seconds: str, model: str) -> None:
     settings = Settings(lake=Path(root))
     lake, reach = Lake.at(settings), reaper(point, float(seconds))
     if what == "gold":
         contract = active_contract(load_table(lake, BRONZE, dataset))
-        build_gold(lake, contract, load_models(settings.models), hooks=GoldHooks(reach=reach))
+        models = [one for one in load_models(settings.models) if one.name == model]
+        build_gold(lake, contract, models, hooks=GoldHooks(reach=reach))
     else:
         build_silver(lake, dataset, Wishes(most_rows=40, rebuild=what == "rebuild"), Hooks(reach=reach))
 

@@ -15,7 +15,7 @@ _NUMBERS = """
     sinh sqrt tan tanh try_add try_divide try_mod try_multiply try_subtract
 """
 _TEXTS = """
-    ascii base64 bit_length btrim char char_length character_length charindex chr concat concat_ws contains endswith
+    ascii base64 bit_length btrim char char_length character_length chr concat concat_ws contains endswith
     find_in_set format_number hex initcap instr lcase left len length levenshtein locate lower lpad ltrim luhn_check
     mask octet_length overlay position regexp regexp_count regexp_extract regexp_extract_all regexp_instr regexp_like
     regexp_replace regexp_substr replace reverse right rlike rpad rtrim soundex split split_part startswith substr
@@ -24,7 +24,7 @@ _TEXTS = """
 _TIMES = """
     add_months convert_timezone date_add date_diff date_format date_from_unix_date date_part date_sub date_trunc
     datediff datepart day dayname dayofmonth dayofweek dayofyear from_unixtime from_utc_timestamp hour last_day minute
-    month monthname months_between next_day quarter second timestamp_micros timestamp_millis timestamp_seconds
+    month monthname months_between quarter second timestamp_micros timestamp_millis timestamp_seconds
     timestampadd timestampdiff to_utc_timestamp trunc try_make_interval try_make_timestamp try_to_date try_to_timestamp
     unix_date unix_micros unix_millis unix_seconds weekday weekofyear year
 """

@@ -31,8 +31,9 @@ from smelter.lake import derived
 from smelter.lake.bookmarks import bookmark_summary
 from smelter.lake.derived import ensure_derived, spark_name
 from smelter.lake.home import GOLD, Lake
-from smelter.lake.session import SPARK_LOG, spark_errors
+from smelter.lake.session import SPARK_LOG
 from smelter.lake.spans import Spans
+from smelter.lake.spark_errors import spark_errors
 from smelter.lake.spark_types import schema_of
 from smelter.lake.tables import load_table
 

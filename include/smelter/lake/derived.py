@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 _SNAPSHOT_PROPERTY = "spark.sql.iceberg.snapshot-property"
 _SOURCE_VIEW = "smelter_changes"
-_ATTEMPTS = 5
+_ATTEMPTS = 10
 _CONFLICTS = ("ValidationException", "CommitFailedException")
 
 

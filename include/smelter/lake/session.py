@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from smelter.errors import Refused, Unreachable
+from smelter.errors import Unreachable
 from smelter.lake import layout
 from smelter.lake.catalog import BUSY_SECONDS
 from smelter.lake.home import Lake
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 LOG_CONFIGURATION = Path(__file__).with_name("log4j2.properties")
 SPARK_LOG = "spark.log"
 SCRATCH = "scratch"
-_NOT_THE_ROWS = frozenset({"FAILED_EXECUTE_UDF", "INTERNAL_ERROR", "UNSUPPORTED_FEATURE"})
 _PARTS_PER_CORE = 4  # of a shuffle; Spark's own 200 are for a cluster, and cost a second each time on two cores
 _CATALOG = f"spark.sql.catalog.{CATALOG_NAME}"
 for _name in ("DataFrameQueryContextLogger", "SQLQueryContextLogger"):
@@ -138,27 +137,3 @@ def _stderr_to(log: Path) -> Iterator[None]:
     finally:
         os.dup2(kept, 2)
         os.close(kept)
-
-
-@contextmanager
-def spark_errors(table: str, log: Path, next_step: str) -> Iterator[None]:
-    """What Spark could not do, in one sentence: a row on which an expression fails, or a machine that gave way."""
-    from py4j.protocol import Py4JError
-    from pyspark.errors import PySparkException
-
-    try:
-        yield
-    except PySparkException as problem:
-        condition = problem.getCondition() or ""
-        data = f"nothing was published; {table} is as it was before"
-        said = str(problem).strip().splitlines()[0]
-        if condition and condition.split(".")[0] not in _NOT_THE_ROWS:
-            raise Refused(f"Spark refused: {said}", where=table, data=data, next_step=next_step) from problem
-        raise Unreachable(f"Spark failed: {said}", where=str(log), data=data, next_step="smelt doctor") from problem
-    except (Py4JError, ConnectionError) as problem:
-        raise Unreachable(
-            f"Spark's JVM is gone: {str(problem).strip().splitlines()[0] if str(problem) else type(problem).__name__}",
-            where=str(log),
-            data=f"{table} is as it was before, or has the whole change: a commit is never half done",
-            next_step="run it again; if it goes on, give it more memory, or: smelt doctor",
-        ) from problem

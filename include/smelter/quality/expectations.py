@@ -59,11 +59,16 @@ def expect(checks: Sequence[Check], measures: Sequence[Measure], question: Quest
 def new_context() -> Any:
     """A context in memory that asks nobody, counts nothing and draws no bar."""
     gx = _import()
-    from great_expectations.data_context.types.base import ProgressBarsConfig
+    from great_expectations.data_context.types.base import (
+        DataContextConfig,
+        InMemoryStoreBackendDefaults,
+        ProgressBarsConfig,
+    )
 
-    context = gx.get_context(mode="ephemeral")
-    context.variables.progress_bars = ProgressBarsConfig(globally=False, metric_calculations=False)
-    return context
+    defaults = InMemoryStoreBackendDefaults(init_temp_docs_sites=False)  # no report but the lake's
+    bars = ProgressBarsConfig(globally=False, metric_calculations=False)
+    words = DataContextConfig(store_backend_defaults=defaults, progress_bars=bars, analytics_enabled=False)
+    return gx.get_context(mode="ephemeral", project_config=words)
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from smelter.contracts.checks import Check
 from smelter.quality.conditions import ROW_CHECKS, fails, kinds_of, refuse_odd_expression
 from smelter.quality.literals import refuse_strange_columns
-from smelter.quality.others import doubled, strangers
+from smelter.quality.others import count_doubled, strangers
 from smelter.quality.verdict import Question
 
 if TYPE_CHECKING:
@@ -82,8 +82,7 @@ def _of_others(rows: DataFrame, check: Check, question: Question, count: int) ->
         return None
     if not count or question.holds_by_construction(check):
         return Measure(0)
-    found = doubled(rows, check) if check.check == "unique" else strangers(rows, check, question)
-    failing = found.count()
+    failing = count_doubled(rows, check) if check.check == "unique" else strangers(rows, check, question).count()
     return Measure(failing, failing)
 
 

@@ -6,12 +6,16 @@ from functools import reduce
 from typing import TYPE_CHECKING
 
 from smelter.contracts.checks import Check
+from smelter.errors import Unreachable
+from smelter.lake.home import BRONZE, SILVER, Lake
+from smelter.lake.tables import find_table
+from smelter.postgres import CATALOG_NAME
 from smelter.quality.conditions import kinds_of
 from smelter.quality.literals import unfit
 from smelter.quality.verdict import Question
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
 
 _NUMBERS = frozenset({"byte", "short", "integer", "long", "float", "double", "decimal"})
 
@@ -21,10 +25,23 @@ def doubled(rows: DataFrame, check: Check) -> DataFrame:
     from pyspark.sql import functions as F  # noqa: N812
     from pyspark.sql.window import Window
 
-    columns = list(check.columns or ())
-    whole = rows.where(reduce(lambda one, two: one & two, (F.col(name).isNotNull() for name in columns)))
-    alike = F.count(F.lit(1)).over(Window.partitionBy(*columns))
-    return whole.select("*", alike.alias("_alike")).where(F.col("_alike") > 1).drop("_alike")
+    alike = F.count(F.lit(1)).over(Window.partitionBy(*(check.columns or ())))
+    return _whole(rows, check).select("*", alike.alias("_alike")).where(F.col("_alike") > 1).drop("_alike")
+
+
+def count_doubled(rows: DataFrame, check: Check) -> int:
+    """How many those are; counted in groups, because most increments have none and need not be searched."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    groups = _whole(rows, check).groupBy(*(check.columns or ())).agg(F.count(F.lit(1)).alias("_alike"))
+    (row,) = groups.where(F.col("_alike") > 1).agg(F.sum("_alike").alias("_alike")).collect()
+    return row["_alike"] or 0
+
+
+def _whole(rows: DataFrame, check: Check) -> DataFrame:
+    from pyspark.sql import functions as F  # noqa: N812
+
+    return rows.where(reduce(lambda one, two: one & two, (F.col(name).isNotNull() for name in check.columns or ())))
 
 
 def strangers(rows: DataFrame, check: Check, question: Question) -> DataFrame:
@@ -45,3 +62,16 @@ def strangers(rows: DataFrame, check: Check, question: Question) -> DataFrame:
     known = other.select(F.col(check.field).alias("_known")).where(F.col("_known").isNotNull()).distinct()
     given = rows.where(F.col(check.column).isNotNull())
     return given.join(known, on=F.col(check.column) == F.col("_known"), how="left_anti")
+
+
+def rows_of(lake: Lake, dataset: str, spark: SparkSession) -> DataFrame:
+    """The rows of another dataset: its silver, or its bronze if it has none yet."""
+    for namespace in (SILVER, BRONZE):
+        if find_table(lake, namespace, dataset) is not None:
+            return spark.table(f"{CATALOG_NAME}.{namespace}.{dataset}")
+    raise Unreachable(
+        f"there is no table of {dataset}, in which values are to be found",
+        where=str(lake.root),
+        data="nothing was published, and no bookmark moved",
+        next_step=f"smelt ingest {dataset} --drain",
+    )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +14,9 @@ _SITE_NAME = "quality"
 
 
 def build_report(lake: Lake) -> Path:
-    """Bring the report up to date; the path of its first page. A second run draws that page only."""
+    """Bring the report up to date; the path of its first page. Pages of results that are gone go with them."""
     site = lake.quality / SITE
     kept = kept_results(lake)
-    _remove_old_pages(site, kept)
     with quiet():
         context = new_context()
         _set_up(context, site)
@@ -34,10 +32,8 @@ def newest_pages(lake: Lake) -> dict[str, Path]:
 
 
 def _set_up(context: Any, site: Path) -> None:
-    """One site, in the lake, and not the context's own."""
-    for name in list(context.get_site_names()):
-        context.delete_data_docs_site(name)
-    words: dict[str, Any] = {
+    """One site, in the lake."""
+    words = {
         "class_name": "SiteBuilder",
         "show_how_to_buttons": False,
         "site_index_builder": {"class_name": "DefaultSiteIndexBuilder", "show_cta_footer": False},
@@ -59,10 +55,3 @@ def _take(context: Any, kept: Kept) -> Any:
     store = context.validation_results_store
     store.set(identifier, store.deserialize(kept.file.read_text("utf-8")))
     return identifier
-
-
-def _remove_old_pages(site: Path, kept: list[Kept]) -> None:
-    wanted = {one.page(site) for one in kept}
-    for page in (site / "validations").glob("*/*/*/*.html"):
-        if page not in wanted:
-            shutil.rmtree(page.parent)

@@ -18,6 +18,7 @@ from smelter.lake.session import start_spark
 from smelter.lake.tables import active_contract, find_table, load_table
 from smelter.postgres import CATALOG_NAME
 from smelter.quality.gate import judge, warm_up
+from smelter.quality.others import rows_of
 from smelter.quality.records import record
 from smelter.quality.verdict import Decision, Question, Verdict
 
@@ -59,19 +60,6 @@ def _rows(spark: SparkSession, dataset: str, snapshot: int | None) -> DataFrame:
     """All passes see the same rows, whoever commits meanwhile."""
     name = f"{CATALOG_NAME}.{SILVER}.{dataset}"
     return spark.table(name) if snapshot is None else spark.read.option("versionAsOf", str(snapshot)).table(name)
-
-
-def rows_of(lake: Lake, dataset: str, spark: SparkSession) -> DataFrame:
-    """The rows of another dataset: its silver, or its bronze if it has none yet."""
-    for namespace in (SILVER, BRONZE):
-        if find_table(lake, namespace, dataset) is not None:
-            return spark.table(f"{CATALOG_NAME}.{namespace}.{dataset}")
-    raise Unreachable(
-        f"there is no table of {dataset}, in which values are to be found",
-        where=str(lake.root),
-        data="nothing was published, and no bookmark moved",
-        next_step=f"smelt ingest {dataset} --drain",
-    )
 
 
 def _question(lake: Lake, contract: Contract, run: str, snapshot: int | None, spark: SparkSession) -> Question:

@@ -22,7 +22,8 @@ from smelter.lake.derived import replace as replace_table
 from smelter.lake.home import BRONZE, SILVER, Lake
 from smelter.lake.increments import Backlog, Slice, backlog_of, read_slice
 from smelter.lake.lease import DEFAULT_WAIT_SECONDS, Lease, lease
-from smelter.lake.session import SPARK_LOG, jvm_of, spark_errors, start_spark
+from smelter.lake.session import SPARK_LOG, jvm_of, start_spark
+from smelter.lake.spark_errors import spark_errors
 from smelter.lake.spark_types import schema_of
 from smelter.lake.tables import active_contract, find_table, load_table, row_count
 from smelter.quality.expectations import warm_up

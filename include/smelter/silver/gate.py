@@ -12,9 +12,9 @@ from smelter.errors import Refused
 from smelter.lake.home import Lake
 from smelter.lake.increments import Slice
 from smelter.quality.gate import judge
+from smelter.quality.others import rows_of
 from smelter.quality.records import record
 from smelter.quality.verdict import Decision, Question, Scope, Verdict
-from smelter.quality.whole_table import rows_of
 from smelter.silver.definition import silver_of
 
 if TYPE_CHECKING:
