@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from smelter.cli.gold_status import gold_line, gold_status
 from smelter.cli.session import Session, complete_dataset, counted, print_json, session_of
 from smelter.contracts.faults import printable
 from smelter.errors import SmelterError
@@ -81,6 +82,7 @@ def _of(session: Session, lake: Lake, dataset: str) -> dict[str, Any]:
         **{name: [printable(str(path)) for path in getattr(seen, name)] for name in _LISTED},
         "stream": _stream(lake, dataset),
         "silver": _silver(lake, dataset),
+        "gold": gold_status(session, lake, found.contract),
     }
 
 
@@ -149,6 +151,8 @@ def _print(one: dict[str, Any]) -> None:
     print(f"  stream        {_stream_line(stream)}")
     if one["silver"] is not None:
         print(f"  silver        {_silver_line(one['silver'], one['dataset'])}")
+    for table in one["gold"]:
+        print(f"  gold          {gold_line(table, one['dataset'])}")
     if one["dead_letters"]:
         reasons = ", ".join(f"{reason} {count:,}" for reason, count in one["dead_letters"].items())
         print(f"  dead letters  {reasons}")
