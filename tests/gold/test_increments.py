@@ -10,7 +10,7 @@ from recount import sessions
 from silvers import MIDNIGHT, Event, Silver, gold_rows, gold_table, minute
 
 from smelter.errors import Refused
-from smelter.gold.build import build_gold
+from smelter.gold.build import Hooks, build_gold
 from smelter.gold.models import Model
 from smelter.gold.plan import Plan, Step, plan_of
 from smelter.gold.standing import gold_standing
@@ -52,7 +52,9 @@ def test_a_row_that_moves_leaves_its_old_window_and_the_last_one_takes_it_along(
     model = silver.model(TUMBLING, COUNT)
     silver.built(model)
     silver.upsert(minute(121, id="mover"))
-    assert (silver.built(model).removed, hours(silver, model)) == (1, {1: 1, 2: 1})
+    built = silver.built(model)
+    assert (built.written, built.removed, built.windows) == (1, 1, 1)  # the neighbour was only copied to a new file
+    assert hours(silver, model) == {1: 1, 2: 1}
     silver.upsert(Event("mover", None))
     assert (silver.built(model).removed, hours(silver, model)) == (1, {1: 1})
 
@@ -87,6 +89,24 @@ def test_a_session_is_bridged_split_and_gone(new_silver: NewSilver) -> None:
     silver.built(model)
     assert gold_rows(silver, model) == sessions(silver.rows.values())
     assert [(row[0], row[5]) for row in gold_rows(silver, model)] == [("ann", 1), ("bob", 2), ("cid", 2), ("cid", 2)]
+
+
+def test_rows_that_come_during_a_run_are_in_the_next_one(new_silver: NewSilver) -> None:
+    """A run reads silver at the one snapshot that its bookmark will name."""
+    silver = new_silver().append(minute(1))
+    model = silver.model(TUMBLING, COUNT)
+
+    def build() -> None:
+        hooks = Hooks(say=lambda _line: silver.append(minute(2)) and None)  # said when all is planned
+        report = build_gold(silver.lake, silver.contract, [model], hooks=hooks, spark=silver.spark)
+        assert report.failed == ()
+
+    build()
+    assert hours(silver, model) == {0: 1}
+    build()
+    assert hours(silver, model) == {0: 2}
+    silver.built(model)
+    assert hours(silver, model) == {0: 3}
 
 
 def test_a_date_is_its_midnight(new_silver: NewSilver) -> None:
@@ -176,3 +196,16 @@ def test_one_model_that_fails_leaves_the_others_built(new_silver: NewSilver) -> 
     said = {one.table: str(one.problem) for one in report.failed}
     for text, model in bad.items():
         assert text in said[f"gold.{model.name}"]
+
+
+def test_a_window_needs_a_time_and_its_names(new_silver: NewSilver) -> None:
+    silver = new_silver().append(minute(1))
+    model = silver.model(TUMBLING, COUNT)
+    timeless = silver.contract.silver.model_copy(update={"event_time": None})
+    contract = silver.contract.model_copy(update={"silver": timeless})
+    (failed,) = build_gold(silver.lake, contract, [model], spark=silver.spark).failed
+    assert "names no event time" in failed.problem.what
+    silver.sql("alter table {} add columns (window_end string)")
+    silver.append(minute(2))
+    with pytest.raises(Refused, match="has a column `window_end` of its own"):
+        silver.built(model)
