@@ -7,7 +7,7 @@ from datetime import date, timedelta
 import pytest
 from conftest import NewSilver
 from recount import sessions
-from silvers import MIDNIGHT, Event, Silver, gold_rows, gold_table, minute
+from silvers import MIDNIGHT, Event, Silver, away, gold_rows, gold_table, minute
 
 from smelter.errors import Refused
 from smelter.gold.build import Hooks, build_gold
@@ -33,18 +33,20 @@ def plan(silver: Silver, model: Model) -> Plan:
     return plan_of(model, silver.contract, silver.table, gold_table(silver, model))
 
 
-def test_a_late_row_corrects_its_window_and_nothing_else_is_written(new_silver: NewSilver) -> None:
-    silver = new_silver().append(minute(1), minute(DAY + 1), minute(DAY + 61), minute(2 * DAY))
-    model = silver.model(TUMBLING, COUNT)
-    assert silver.built(model).step is Step.WHOLE
-    files = {task.file.file_path for task in gold_table(silver, model).scan().plan_files()}
+def test_a_late_row_corrects_its_window_and_files_of_other_days_are_not_opened(new_silver: NewSilver) -> None:
+    silver = new_silver().append(minute(1), minute(DAY + 1), minute(DAY + 61), minute(2 * DAY + 30))
+    model, visits = silver.model(TUMBLING, COUNT), silver.shipped("sessions")
+    assert [one.step for one in silver.gold(model, visits).built] == [Step.WHOLE, Step.WHOLE]
+    tables = (silver.table, gold_table(silver, model), gold_table(silver, visits))
+    files = [task.file.file_path for table in tables for task in table.scan().plan_files()]
+    assert len(files) == 9
     silver.append(minute(DAY + 2))
-    built = silver.built(model)
-    assert (built.step, built.written, built.removed, built.windows) == (Step.WINDOWS, 1, 0, 1)
+    with away(file for file in files if "_day=2026-11-17" not in file):
+        report = silver.gold(model, visits)
+    for built in report.built:
+        assert (built.step, built.written, built.removed, built.windows) == (Step.WINDOWS, 1, 0, 1)
     assert hours(silver, model) == {0: 1, 24: 2, 25: 1, 48: 1}
-    now = {task.file.file_path for task in gold_table(silver, model).scan().plan_files()}
-    assert len(files & now) == 2
-    assert len(now) == 3
+    assert gold_rows(silver, visits) == sessions(silver.rows.values())
 
 
 def test_a_row_that_moves_leaves_its_old_window_and_the_last_one_takes_it_along(new_silver: NewSilver) -> None:
