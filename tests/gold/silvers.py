@@ -114,8 +114,10 @@ class Silver:
         found = next(model for model in load_models(MODELS) if model.name == name)
         return replace(found, name=f"{name}_{self.name}", dataset=self.name)
 
-    def gold(self, *models: Model, rebuild: bool = False) -> GoldReport:
-        report = build_gold(self.lake, self.contract, models, rebuild=rebuild, wait_seconds=0, spark=self.spark)
+    def gold(self, *models: Model, rebuild: bool = False, wait_seconds: float = 0) -> GoldReport:
+        report = build_gold(
+            self.lake, self.contract, models, rebuild=rebuild, wait_seconds=wait_seconds, spark=self.spark
+        )
         for one in report.failed:
             raise one.problem
         return report

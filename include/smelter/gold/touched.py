@@ -59,23 +59,25 @@ def _fixed(changed: DataFrame, silver: DataFrame, gold: DataFrame, event_time: s
 def _sessions(changed: DataFrame, silver: DataFrame, gold: DataFrame, event_time: str, window: Sessions) -> Touched:
     """A session is touched if a changed time is in it or less than the gap away from it.
 
-    Computed again are silver's rows inside touched sessions, and those with a changed time. No other row of silver is
-    less than the gap away from one of these, so they make whole sessions: let x be such another row. Its time has not
-    changed, so it was there before, in a session that gold shows (a model of sessions shows all) and that is not
-    touched. If it were near a changed time, its session would be touched. If it were near an unchanged row of a
-    touched session, both were in one session before, and that one is touched.
+    Computed again are silver's rows inside touched sessions, before their `window_end`, and those with a changed time.
+    No other row of silver is less than the gap away from one of these, so they make whole sessions: let x be such
+    another row. Its time has not changed, so it was there before, in a session that gold shows (a model of sessions
+    shows all) and that is not touched. If it were near a changed time, its session would be touched. If it were near
+    an unchanged row of a touched session, both were in one session before, and that one is touched. At `window_end`
+    itself begins another session, which would be computed in part: hence before it, and not up to it.
     """
     near = _near(_whole_days(days_between(changed, AT, AT)), window.gap_seconds)
     pause = f"interval {window.gap_seconds} seconds"
     left, right = gold.where(near).alias("g"), changed.alias("c")
-    in_reach = F.expr(f"c.{AT} >= g.{WINDOW_START} - {pause} and c.{AT} <= g.{WINDOW_END}")
+    in_reach = F.expr(f"c.{AT} > g.{WINDOW_START} - {pause} and c.{AT} < g.{WINDOW_END}")
     old = left.join(right, on=_same(window.by, "g", "c") & in_reach, how="left_semi").select("g.*").persist()
     spans = old.select(*window.by, F.col(WINDOW_START).alias(_FROM), F.col(WINDOW_END).alias(_TO))
-    points = changed.select(*window.by, F.col(AT).alias(_FROM), F.col(AT).alias(_TO))
+    points = changed.select(*window.by, F.col(AT).alias(_FROM), F.expr(f"{AT} + interval 1 microsecond").alias(_TO))
     spans = spans.unionByName(points).distinct()
     held = _whole_days(days_between(spans, _FROM, _TO))
     rows = within(silver, event_time, held).alias("r")
-    inside = F.expr(f"cast(r.{event_time} as timestamp) between i.{_FROM} and i.{_TO}")
+    at = f"cast(r.{event_time} as timestamp)"
+    inside = F.expr(f"{at} >= i.{_FROM} and {at} < i.{_TO}")
     rows = rows.join(spans.alias("i"), on=_same(window.by, "r", "i") & inside, how="left_semi").select("r.*")
     return Touched(with_windows(rows, event_time, window), old, held)
 
