@@ -44,6 +44,10 @@ class Settings(BaseModel):
         default=PROJECT / "include" / "contracts",
         description="The folder with one contract per dataset.",
     )
+    models: Path = Field(
+        default=PROJECT / "include" / "models",
+        description="The folder with one SQL file per gold table.",
+    )
     jars: Path = Field(
         default=PROJECT / ".jars",
         description="The folder with the verified jars that Spark needs.",
@@ -89,6 +93,11 @@ class Settings(BaseModel):
         default=0,
         ge=0,
         description="The most bytes that one batch takes, instead of a number of files; 0 is no limit.",
+    )
+    max_rows_per_slice: int = Field(
+        default=2_000_000,
+        ge=1,
+        description="About how many rows of bronze silver takes with one commit; a larger backlog is taken in slices.",
     )
 
 
@@ -182,7 +191,7 @@ def _checked(given: Mapping[str, tuple[Any, str]]) -> LoadedSettings:
         raise WrongUsage(
             f"`{name}` cannot be {first['input']!r}: {first['msg'].lower()}", where=given[name][1]
         ) from problem
-    absolute = {n: getattr(values, n).expanduser().absolute() for n in ("contracts", "jars")}
+    absolute = {n: getattr(values, n).expanduser().absolute() for n in ("contracts", "models", "jars")}
     absolute["lake"] = values.lake.expanduser().resolve()  # records are named by their files: a lake has one name
     values = values.model_copy(update=absolute)
     origins = tuple(

@@ -12,8 +12,8 @@ from accounts import check
 from crashes import Crash, crash_at
 from streams import Stream, records
 
-from smelter.supervise.heartbeat import HEARTBEAT, State, read_heartbeat
 from smelter.processes import start_ticks
+from smelter.supervise.heartbeat import HEARTBEAT, State, read_heartbeat
 from smelter.supervise.lock import LOCK, holder, only_driver
 from smelter.supervise.log import KEPT, LOG, DriverLog
 

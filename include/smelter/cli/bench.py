@@ -15,6 +15,7 @@ from smelter.cli.session import print_json, print_table, session_of
 if TYPE_CHECKING:
     from smelter.bench.bronze_result import BronzeBench
     from smelter.bench.judge import JudgeBench
+    from smelter.bench.silver import SilverBench
 
 benches = typer.Typer(name="bench", help="Measure, beside the alternatives, in one run.", no_args_is_help=True)
 
@@ -77,6 +78,40 @@ def bronze(
         _print_bronze(found)
 
 
+@benches.command("silver")
+def silver(
+    context: typer.Context,
+    small: Annotated[int, typer.Option(min=1_000, help="Rows of the smaller table, and of the run with checks.")] = (
+        1_000_000
+    ),
+    large: Annotated[int, typer.Option(min=1_000, help="Rows of the larger table.")] = 10_000_000,
+    increment: Annotated[int, typer.Option(min=100, help="Rows of an increment.")] = 50_000,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs.")] = False,
+    output: Annotated[
+        Path | None, typer.Option("--output", metavar="DIR", help="Also write silver.md and silver.json here.")
+    ] = None,
+) -> None:
+    """An increment into a small table and a large one, and a run with twenty checks. Takes about ten minutes."""
+    from smelter.bench.silver import bench_silver
+    from smelter.contracts import load_contract
+    from smelter.lake.home import Lake
+
+    settings = session_of(context).settings
+    contract = load_contract(settings.contracts / "events.yaml")
+    with tempfile.TemporaryDirectory(prefix="smelter-bench-") as scratch:
+        lake = Lake.at(settings.model_copy(update={"lake": Path(scratch) / "lake", "catalog": None}))
+        tell = lambda line: print(line, file=sys.stderr, flush=True)  # noqa: E731
+        found = bench_silver(lake, contract, (small, large), increment, tell)
+    if output is not None:
+        _write(output, "silver", found)
+    if as_json:
+        print_json(found.as_json())
+        return
+    print(", ".join(f"{name} {value}" for name, value in found.machine.items()))
+    print_table(("run", "every round, s", "every round, CPU-s"), found.rows())
+    print_table(("ratio", "found", "wanted"), [ratio.cells() for ratio in found.ratios], right=("found",))
+
+
 @benches.command("stream")
 def stream(
     context: typer.Context,
@@ -106,7 +141,7 @@ def stream(
     print_table(("ratio, many against few", "×"), [(n, f"{x:.2f}") for n, x in found.ratios.items()], right=("×",))
 
 
-def _write(output: Path, name: str, found: JudgeBench | BronzeBench) -> None:
+def _write(output: Path, name: str, found: JudgeBench | BronzeBench | SilverBench) -> None:
     output.mkdir(parents=True, exist_ok=True)
     (output / f"{name}.json").write_text(json.dumps(found.as_json(), indent=2, ensure_ascii=False) + "\n", "utf-8")
     (output / f"{name}.md").write_text(found.as_markdown(), "utf-8")

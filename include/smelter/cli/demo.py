@@ -10,14 +10,18 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from smelter.cli.charts import bars
 from smelter.cli.limits import limits_of
 from smelter.cli.session import Session, print_table, session_of
 from smelter.contracts import Contract
 from smelter.errors import Refused
 
 if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
     from smelter.bronze.batch import Report
     from smelter.explore import Explorer
+    from smelter.lake.home import Lake
     from smelter.producer import Produced
 
 DATASET = "events"
@@ -31,10 +35,16 @@ _BY_VERDICT = """
     union all
     select reason, count(*) from dead_letters.events where list_contains(?, _source) group by reason
 """
+_REVENUE = """
+    select product_id, sum(revenue)::double as revenue from gold.revenue_per_product_day
+    where revenue is not null group by product_id order by revenue desc, product_id limit 6
+"""
 _QUESTIONS = {
-    "Which products are looked at and bought most?": """
-        select product_id, count(*) as events, count(*) filter (event_type = 'purchase') as purchases
-        from bronze.events where product_id is not null group by product_id order by events desc, product_id limit 5
+    "How long do people stay, and how many of them buy?": """
+        select case when events = 1 then '1 event' when events <= 5 then '2 to 5' when events <= 20 then '6 to 20'
+                    else 'more than 20' end as events_in_session,
+               count(*) as sessions, count(distinct user_id) as people, count(*) filter (purchases > 0) as with_purchase
+        from gold.sessions group by all order by min(events)
     """,
     "What is wrong with the records that were not accepted?": """
         select reason, count(*) as records, count(distinct _source) as files
@@ -50,7 +60,6 @@ def register(app: typer.Typer) -> None:
 
 def demo(context: typer.Context) -> None:
     """Run the whole job on a small, hostile sample in the lake, and print what it did; a second run changes nothing."""
-    from smelter.explore import connect
     from smelter.lake.layout import ensure_layout
 
     session = session_of(context)
@@ -70,14 +79,30 @@ def demo(context: typer.Context) -> None:
     if produced.interrupted:
         raise KeyboardInterrupt
 
+    _build(session, contract, produced)
+    _print_next(session)
+
+
+def _build(session: Session, contract: Contract, produced: Produced) -> None:
+    """Bronze, silver and gold in one Spark session, then what they answer."""
+    from smelter.explore import connect
+    from smelter.lake.session import start_spark
+    from smelter.quality.expectations import warm_up
+
+    warm_up()  # while the JVM starts
+    lake = session.open_lake()
     started = time.monotonic()
-    _ingest(session, contract)
+    spark = start_spark(lake, "smelter demo", lake.job_folder("demo", DATASET))
+    _ingest(session, contract, spark)
     _done("ingested: every file is read once, judged and committed", started)
     with connect(session.settings.lake) as explorer:
         _summarize(produced, explorer, session.landing(contract))
         _prove(session)
+    _silver(lake, spark)
+    _gold(session, lake, spark)
+    spark.stop()
+    with connect(session.settings.lake) as explorer:
         _ask(explorer)
-    _print_next(session)
 
 
 def _produce(contract: Contract, landing: Path) -> Produced:
@@ -88,12 +113,12 @@ def _produce(contract: Contract, landing: Path) -> Produced:
     return produce(contract, plan)
 
 
-def _ingest(session: Session, contract: Contract) -> None:
+def _ingest(session: Session, contract: Contract, spark: SparkSession) -> None:
     """Drain the landing folder through Spark; a second run finds nothing new."""
     from smelter.bronze.stream import Hooks, Pace, ingest
 
     pace = Pace(max_files=session.settings.max_files_per_batch)
-    ingest(session.open_lake(), contract, limits_of(session.settings), pace, Hooks(report=_print_batch))
+    ingest(session.open_lake(), contract, limits_of(session.settings), pace, Hooks(report=_print_batch), spark)
 
 
 def _print_batch(report: Report) -> None:
@@ -142,8 +167,42 @@ def _prove(session: Session) -> None:
     )
 
 
+def _silver(lake: Lake, spark: SparkSession) -> None:
+    """Each thing once; copies of files and repeated records are in bronze, and not here."""
+    from smelter.silver.build import build_silver
+
+    started = time.monotonic()
+    report = build_silver(lake, DATASET, spark=spark)
+    if not report.taken:
+        _done(f"silver: nothing new, {report.rows:,} events", started)
+        return
+    results = report.taken[-1].verdict.results
+    checks = f"{sum(one.ok for one in results)} of {len(results)} checks hold"
+    read, twice = report.total("read"), report.total("read") - report.total("added")
+    _done(f"silver: {report.rows:,} events of {read:,} rows, {twice:,} sent twice; {checks}", started)
+
+
+def _gold(session: Session, lake: Lake, spark: SparkSession) -> None:
+    """The answers, of which only the windows that changed are computed."""
+    from smelter.gold.build import build_gold
+    from smelter.gold.models import load_models
+    from smelter.lake.home import BRONZE
+    from smelter.lake.tables import active_contract, load_table
+
+    started = time.monotonic()
+    contract = active_contract(load_table(lake, BRONZE, DATASET))
+    report = build_gold(lake, contract, load_models(session.settings.models), spark=spark)
+    for failed in report.failed:
+        raise failed.problem
+    written = sum(one.written for one in report.built)
+    _done(f"gold: {len(report.built)} tables, {written:,} rows written", started)
+
+
 def _ask(explorer: Explorer) -> None:
-    """Two answers in SQL, from the live tables."""
+    """Answers in SQL, from the live tables, one of them as a chart."""
+    print("\nWhich products bring in most?")
+    for line in bars(explorer.execute(_REVENUE).fetchall(), " EUR"):
+        print(f" {line}")
     for question, query in _QUESTIONS.items():
         answer = explorer.execute(query)
         columns = answer.columns

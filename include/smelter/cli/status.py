@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -36,7 +37,7 @@ def status(
     dataset: Annotated[str | None, typer.Argument(metavar="DATASET", autocompletion=complete_dataset)] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Show how each dataset stands: rows, last batch, freshness, dead letters, waiting files, stream alive or not."""
+    """Show how each dataset stands: rows, last batch, dead letters, waiting files, the stream, silver and gold."""
     session = session_of(context)
     lake = session.open_lake()
     found = [_of(session, lake, name) for name in session.ingested(dataset)]
@@ -67,7 +68,7 @@ def _of(session: Session, lake: Lake, dataset: str) -> dict[str, Any]:
         else {
             "token": last.token,
             "ingested_at": last.ingested_at.isoformat(),
-            "seconds_ago": round((datetime.now(UTC) - last.ingested_at).total_seconds(), 1),
+            "seconds_ago": _seconds_since(last.ingested_at),
             "files": last.files,
             "records": last.records,
             "accepted": last.accepted,
@@ -80,6 +81,8 @@ def _of(session: Session, lake: Lake, dataset: str) -> dict[str, Any]:
         "oldest_waiting_seconds": seen.oldest_waiting_seconds,
         **{name: [printable(str(path)) for path in getattr(seen, name)] for name in _LISTED},
         "stream": _stream(lake, dataset),
+        "silver": _silver(lake, dataset),
+        "gold": _gold(session, lake, found),
     }
 
 
@@ -114,6 +117,39 @@ def _stream(lake: Lake, dataset: str) -> dict[str, Any]:
     }
 
 
+def _silver(lake: Lake, dataset: str) -> dict[str, Any] | None:
+    from smelter.silver.standing import standing_of
+
+    found = standing_of(lake, dataset)
+    if found is None:
+        return None
+    return {
+        "rows": found.rows,
+        "waiting_rows": found.waiting,
+        "built_at": None if found.built_at is None else found.built_at.isoformat(),
+        "built_seconds_ago": None if found.built_at is None else _seconds_since(found.built_at),
+        "rebuild_due": list(found.rebuild_due),
+        "stopped_by": found.stopped_by,
+        "being_changed_by": found.holder,
+    }
+
+
+def _gold(session: Session, lake: Lake, found: Standing) -> list[dict[str, Any]] | str:
+    """The tables of the dataset's models; a sentence if the models cannot be read."""
+    from smelter.gold.models import load_models
+    from smelter.gold.standing import gold_standing
+
+    try:
+        models = load_models(session.settings.models)
+    except SmelterError as problem:
+        return f"the models cannot be read: {problem.what}"
+    return [asdict(one) for one in gold_standing(lake, found.contract, models)]
+
+
+def _seconds_since(moment: datetime) -> float:
+    return round((datetime.now(UTC) - moment).total_seconds(), 1)
+
+
 def _print(one: dict[str, Any]) -> None:
     rows = ", ".join(f"{count:,} in {table}" for table, count in one["rows"].items())
     print(f"{one['dataset']} ({one['contract']}): {rows}")
@@ -125,6 +161,10 @@ def _print(one: dict[str, Any]) -> None:
         )
     stream = one["stream"]
     print(f"  stream        {_stream_line(stream)}")
+    if one["silver"] is not None:
+        print(f"  silver        {_silver_line(one['silver'], one['dataset'])}")
+    for line in _gold_lines(one["gold"], one["dataset"]):
+        print(f"  gold          {line}")
     if one["dead_letters"]:
         reasons = ", ".join(f"{reason} {count:,}" for reason, count in one["dead_letters"].items())
         print(f"  dead letters  {reasons}")
@@ -157,6 +197,35 @@ def _stream_line(stream: dict[str, Any]) -> str:
         why = f": {stream['note']}" if stream["note"] else ""
         return f"not running; it stopped {_ago(stream['beat_seconds_ago'])}{why}"
     return f"not running; it was killed while {stream['state']}, about {_ago(stream['beat_seconds_ago'])}"
+
+
+def _silver_line(silver: dict[str, Any], dataset: str) -> str:
+    if silver["being_changed_by"]:
+        return f"{silver['rows']:,} rows, being changed by {silver['being_changed_by']}"
+    if silver["rebuild_due"]:
+        changed = ", ".join(silver["rebuild_due"])
+        return f"{silver['rows']:,} rows by old rules ({changed} changed); smelt silver {dataset} --rebuild"
+    if silver["stopped_by"]:
+        return f"{silver['rows']:,} rows; it cannot go on: {silver['stopped_by']}; smelt silver {dataset} --rebuild"
+    if silver["built_at"] is None:
+        return f"not built yet; {silver['waiting_rows']:,} rows of bronze wait; smelt silver {dataset}"
+    waiting = f"; {silver['waiting_rows']:,} rows of bronze wait" if silver["waiting_rows"] else ""
+    return f"{silver['rows']:,} rows, changed {_ago(silver['built_seconds_ago'])}{waiting}"
+
+
+def _gold_lines(gold: list[dict[str, Any]] | str, dataset: str) -> list[str]:
+    """One line for tables that are as they should be, and one for each that is not."""
+    if isinstance(gold, str):
+        return [gold]
+    due = [one for one in gold if one["rebuild_due"]]
+    waits = [one for one in gold if not one["rebuild_due"] and (one["whole_due"] or one["behind"])]
+    fresh = [one for one in gold if one not in due and one not in waits]
+    lines = [f"{one['table']}: {one['rebuild_due']}; smelt gold {dataset} --rebuild" for one in due]
+    if waits:
+        lines.append(f"{', '.join(one['table'] for one in waits)}: silver has more; smelt gold {dataset}")
+    if fresh:
+        lines.append(f"{', '.join(one['table'] for one in fresh)}: up to date with silver")
+    return lines
 
 
 def _ago(seconds: float | None) -> str:

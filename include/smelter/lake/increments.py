@@ -148,7 +148,7 @@ def _now(table: Table, since: Sequence[Snapshot]) -> int | None:
 def _ranges(since: Sequence[Snapshot], bookmark: Bookmark, now: int | None, most_rows: int) -> Iterator[Slice]:
     start, rows, in_order = bookmark.snapshot, 0, True
     for number, snapshot in enumerate(since):
-        rows += int(told(snapshot, "added-records") or 0)
+        rows += int(told(snapshot, "added-records") or 0) if _appends(snapshot) else 0
         newest, in_order = _newest(snapshot, bookmark, in_order)
         bookmark = Bookmark(bookmark.table, snapshot.snapshot_id, newest)
         if rows >= most_rows or number == len(since) - 1:
@@ -158,13 +158,17 @@ def _ranges(since: Sequence[Snapshot], bookmark: Bookmark, now: int | None, most
 
 def _newest(snapshot: Snapshot, bookmark: Bookmark, in_order: bool) -> tuple[datetime | None, bool]:
     """A batch that was prepared before a replay and committed after it is older than what the reader has."""
-    if snapshot.summary is not None and snapshot.summary.operation is not Operation.APPEND:
+    if not _appends(snapshot):
         return bookmark.ingested_at, in_order
     said, before = told(snapshot, INGESTED_AT), bookmark.ingested_at
     if said is None:
         return before, False
     moment = datetime.fromisoformat(said)
     return (moment, in_order) if before is None else (max(moment, before), in_order and moment > before)
+
+
+def _appends(snapshot: Snapshot) -> bool:
+    return snapshot.summary is not None and snapshot.summary.operation is Operation.APPEND
 
 
 def _whole(

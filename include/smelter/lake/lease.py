@@ -123,7 +123,8 @@ def _is_free(file: IO[bytes], place: Path, how: int) -> bool:
     except BlockingIOError:
         return False
     left = _read(place)
-    if left is not None and any(process.is_alive for process in left.also):
+    is_ours = left is not None and left.process == _process(os.getpid())  # what we began here has ended: we are here
+    if left is not None and not is_ours and any(process.is_alive for process in left.also):
         fcntl.flock(file, fcntl.LOCK_UN)
         return False
     return True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import shutil
 import sys
@@ -26,6 +27,8 @@ SPARK_LOG = "spark.log"
 SCRATCH = "scratch"
 _PARTS_PER_CORE = 4  # of a shuffle; Spark's own 200 are for a cluster, and cost a second each time on two cores
 _CATALOG = f"spark.sql.catalog.{CATALOG_NAME}"
+for _name in ("DataFrameQueryContextLogger", "SQLQueryContextLogger"):
+    logging.getLogger(_name).setLevel(logging.CRITICAL)  # PySpark prints each error as it raises it: ours is a sentence
 
 
 def start_spark(lake: Lake, name: str, run_folder: Path) -> SparkSession:

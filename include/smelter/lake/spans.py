@@ -7,6 +7,16 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from itertools import pairwise
 
+from pyiceberg.expressions import (
+    AlwaysFalse,
+    And,
+    BooleanExpression,
+    GreaterThanOrEqual,
+    IsNull,
+    LessThanOrEqual,
+    Or,
+)
+
 MOST_RANGES = 40
 _DAY = timedelta(days=1)
 _FIRST_MOMENT, _LAST_MOMENT = "timestamp'{}T00:00:00Z'", "timestamp'{}T23:59:59.999999Z'"
@@ -40,6 +50,15 @@ class Spans:
         ]
         parts += [f"{column} is null"] if self.has_null else []
         return f"({' or '.join(parts)})" if parts else "false"
+
+    def filter(self, column: str) -> BooleanExpression:
+        """The same condition for PyIceberg, over a column of times."""
+        found: BooleanExpression = IsNull(term=column) if self.has_null else AlwaysFalse()
+        for first, last in self.ranges:
+            begins = GreaterThanOrEqual(term=column, value=f"{first}T00:00:00+00:00")
+            ends = LessThanOrEqual(term=column, value=f"{last}T23:59:59.999999+00:00")
+            found = Or(found, And(begins, ends))
+        return found
 
     @property
     def days(self) -> int:

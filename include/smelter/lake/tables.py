@@ -14,6 +14,7 @@ from smelter.contracts import Contract, parse_contract
 from smelter.errors import Refused, Unreachable
 from smelter.lake import layout
 from smelter.lake.catalog import catalog_errors
+from smelter.lake.commits import told
 from smelter.lake.home import BRONZE, CONTRACTS, DEAD_LETTERS, OPS, QUALITY, RESOLUTIONS, Lake
 from smelter.lake.schema import (
     bronze_schema,
@@ -66,6 +67,13 @@ def contract_properties(contract: Contract) -> dict[str, str]:
     """What bronze's properties say of its contract."""
     return {
         ACTIVE: contract.model_dump_json(by_alias=True, exclude_unset=True),
+        **file_properties(contract),
+    }
+
+
+def file_properties(contract: Contract) -> dict[str, str]:
+    """What the properties of each table with a dataset's rows say of its files, and what a row is."""
+    return {
         "write.target-file-size-bytes": str(_bytes_of(contract.maintenance.target_file)),
         **({"comment": contract.about} if contract.about else {}),
     }
@@ -133,6 +141,12 @@ def load_table(lake: Lake, namespace: str, name: str) -> Table:
 def active_contract(table: Table) -> Contract:
     """The contract under which the next record of the table's dataset is judged."""
     return parse_contract(table.properties[ACTIVE], f"the active contract of {'.'.join(table.name())}")
+
+
+def row_count(table: Table) -> int:
+    """How many rows a table has, as its newest snapshot says."""
+    snapshot = table.current_snapshot()
+    return int(told(snapshot, "total-records") or 0) if snapshot is not None else 0
 
 
 def datasets(lake: Lake) -> list[str]:

@@ -10,11 +10,10 @@ from pyiceberg.table import Table
 
 from smelter.contracts import Contract
 from smelter.lake.batches import BatchRecords
-from smelter.lake.commits import told
 from smelter.lake.home import BRONZE, DEAD_LETTERS, Lake
 from smelter.lake.identities import read_columns, split_files
 from smelter.lake.landing import Landing, look_at
-from smelter.lake.tables import active_contract, load_table
+from smelter.lake.tables import active_contract, load_table, row_count
 
 
 @dataclass(frozen=True)
@@ -57,7 +56,7 @@ def standing_of(lake: Lake, dataset: str) -> Standing:
     return Standing(
         dataset,
         contract,
-        rows={f"{name}.{dataset}": _rows(table) for name, table in tables.items()},
+        rows={f"{name}.{dataset}": row_count(table) for name, table in tables.items()},
         last_batch=None
         if last is None
         else LastBatch(
@@ -73,11 +72,6 @@ def standing_of(lake: Lake, dataset: str) -> Standing:
         lost_files=lost + len(split_files(tables[BRONZE])[1]),
         landing=look_at(lake.landing(contract), units),
     )
-
-
-def _rows(table: Table) -> int:
-    snapshot = table.current_snapshot()
-    return int(told(snapshot, "total-records") or 0) if snapshot is not None else 0
 
 
 def _reasons(table: Table) -> tuple[dict[str, int], int]:

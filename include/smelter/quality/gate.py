@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from smelter.contracts.checks import Check
 from smelter.errors import Refused
+from smelter.lake.spark_errors import cause_of
 from smelter.quality.examples import examples_of
 from smelter.quality.expectations import expect, warm_up
 from smelter.quality.measure import Measure, measure
@@ -46,18 +47,11 @@ def _spark_errors(question: Question) -> Iterator[None]:
         yield
     except (PySparkException, Py4JJavaError) as problem:
         raise Refused(
-            f"the checks of {question.dataset} cannot be done: {_cause(problem)}",
+            f"the checks of {question.dataset} cannot be done: {cause_of(problem)}",
             where=", ".join(filter(None, (question.contract, question.source))),
             data="nothing was published, and no bookmark moved",
             next_step=f"mend `quality` in the contract, then: smelt contract apply {question.dataset}",
         ) from problem
-
-
-def _cause(problem: Exception) -> str:
-    """The first line that says what happened; Spark's own failures carry the Java exception at the end of theirs."""
-    lines = str(problem).splitlines()
-    said = next((line for line in lines if "Exception: " in line), lines[0])
-    return said[max(said.rfind(" java."), said.rfind(" org."), -1) + 1 :]
 
 
 def _result(check: Check, measured: Measure, rows: int, ok: bool, examples: tuple[Example, ...]) -> Result:

@@ -1,0 +1,20 @@
+"""A distribution as bars of text, for an answer that is looked at and not computed with."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+_WIDTH = 32
+_EIGHTHS = " ▏▎▍▌▋▊▉"
+
+
+def bars(rows: Sequence[tuple[str, float]], unit: str = "") -> list[str]:
+    """One line per row: its name, a bar as long as its share of the largest, and the number."""
+    largest = max((abs(value) for _, value in rows), default=0) or 1
+    names = max((len(name) for name, _ in rows), default=0)
+    return [f"{name:<{names}}  {_bar(value / largest):<{_WIDTH}} {value:>10,.2f}{unit}" for name, value in rows]
+
+
+def _bar(share: float) -> str:
+    eighths = round(max(share, 0) * _WIDTH * 8)
+    return ("█" * (eighths // 8) + _EIGHTHS[eighths % 8]).strip()

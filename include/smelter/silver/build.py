@@ -1,0 +1,221 @@
+"""How does bronze become silver? Read what is new, shape it, judge it, publish it in one commit, report.
+
+Safe to kill and to repeat at any moment: silver has no checkpoint of its own. How far it has come is written in the
+very snapshot that holds the rows, and nothing else is kept between runs.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from pyiceberg.table import Table
+
+from smelter.errors import Refused
+from smelter.lake.bookmarks import bookmark_of, bookmark_summary
+from smelter.lake.derived import ensure_derived, evolve, frozen, move_bookmark
+from smelter.lake.derived import replace as replace_table
+from smelter.lake.home import BRONZE, SILVER, Lake
+from smelter.lake.increments import Backlog, Slice, backlog_of, read_slice
+from smelter.lake.lease import DEFAULT_WAIT_SECONDS, Lease, lease
+from smelter.lake.session import SPARK_LOG, jvm_of, start_spark
+from smelter.lake.spark_errors import spark_errors
+from smelter.lake.spark_types import schema_of
+from smelter.lake.tables import active_contract, find_table, load_table, row_count
+from smelter.quality.expectations import warm_up
+from smelter.silver.definition import origins, partitions_of, properties_of, silver_of, wanted_schema, what_changed
+from smelter.silver.facts import facts_of
+from smelter.silver.gate import Increment, pass_or_refuse
+from smelter.silver.publish import merge_rows
+from smelter.silver.report import SilverReport, Taken
+from smelter.silver.rows import one_row_per_key, silver_rows
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from smelter.lake.spans import Spans
+    from smelter.quality.verdict import Scope
+
+CONTRACT = "smelter.silver-contract"  # in summaries: under which the rows were merged
+PUBLISHED_ANYWAY = "smelter.published-anyway"
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """What the person who runs it wants."""
+
+    rebuild: bool = False
+    publish_anyway: str = ""  # the reason, if checks that fail are to be overridden
+    wait_seconds: float = DEFAULT_WAIT_SECONDS
+    most_rows: int = 2_000_000
+
+
+@dataclass(frozen=True)
+class Hooks:
+    """Who is told what happens."""
+
+    taken: Callable[[Taken], None] = lambda _one: None
+    say: Callable[[str], None] = lambda _line: None
+    reach: Callable[[str], None] = lambda _point: None  # named points, for those who break things there
+
+
+_NO_WISHES, _NO_HOOKS = Wishes(), Hooks()
+
+
+def build_silver(
+    lake: Lake,
+    dataset: str,
+    wishes: Wishes = _NO_WISHES,
+    hooks: Hooks = _NO_HOOKS,
+    spark: SparkSession | None = None,
+) -> SilverReport:
+    """Bring silver up to date with bronze. Starts no JVM when there is nothing to do."""
+    with lease(lake, SILVER, dataset, f"smelt silver {dataset}", wishes.wait_seconds, hooks.say) as held:
+        work = _Work(lake, dataset, wishes, hooks)
+        backlog = work.backlog()
+        report = work.begin(backlog)
+        if not any(part.rows for part in backlog.slices) and not wishes.rebuild:
+            work.skip(backlog)
+            return work.end(report, [])
+        return work.end(report, work.take(backlog, held, spark))
+
+
+class _Work:
+    """One run for one dataset."""
+
+    def __init__(self, lake: Lake, dataset: str, wishes: Wishes, hooks: Hooks) -> None:
+        self._lake, self._dataset, self._wishes, self._hooks = lake, dataset, wishes, hooks
+        self._bronze = load_table(lake, BRONZE, dataset)
+        self._contract = active_contract(self._bronze)
+        if self._contract.silver is None:
+            raise Refused(
+                f"the active contract of {dataset} has no `silver:`",
+                where=self._contract.label,
+                data="nothing was changed",
+                next_step=f"add silver: {{key: […]}} to the contract; then: smelt contract plan {dataset}",
+            )
+        self._table = find_table(lake, SILVER, dataset)
+        self._log = lake.job_folder(SILVER, dataset) / SPARK_LOG
+
+    def backlog(self) -> Backlog:
+        """What is to be read; all of bronze at once for a rebuild."""
+        if self._wishes.rebuild:
+            return backlog_of(self._bronze, None, most_rows=sys.maxsize)
+        if self._table is None:
+            return backlog_of(self._bronze, None, self._wishes.most_rows)
+        self._refuse_unless_same(self._table)
+        found = backlog_of(self._bronze, bookmark_of(self._table), self._wishes.most_rows)
+        if bookmark_of(self._table) is None and self._table.current_snapshot() is not None:
+            slices = tuple(replace(part, is_in_order=False) for part in found.slices)
+            return Backlog(slices, begins_anew="none of its snapshots says how far it had come")
+        return found
+
+    def begin(self, backlog: Backlog) -> SilverReport:
+        """The report so far, after columns that the contract has gained, lost or renamed are so in silver too."""
+        changed = False
+        if self._table is not None and not self._wishes.rebuild:
+            changed = self._evolve(self._table)
+        if backlog.begins_anew:
+            self._hooks.say(f"silver.{self._dataset} begins anew from all of bronze: {backlog.begins_anew}")
+        return SilverReport(
+            self._dataset,
+            self._contract.label,
+            began_anew=backlog.begins_anew,
+            columns_changed=changed,
+            is_rebuild=self._wishes.rebuild,
+        )
+
+    def skip(self, backlog: Backlog) -> None:
+        """Snapshots without rows, such as a compaction: only the bookmark moves, and no JVM is needed."""
+        if self._table is not None and backlog.slices:
+            move_bookmark(self._table, bookmark_summary(backlog.slices[-1].bookmark))
+
+    def take(self, backlog: Backlog, held: Lease, spark: SparkSession | None) -> list[Taken]:
+        """Every slice, oldest first, each with a commit of its own."""
+        if self._contract.quality:
+            warm_up()
+        session = spark or start_spark(self._lake, f"silver {self._dataset}", self._log.parent)
+        held.share_with(jvm_of(session))
+        self._hooks.reach("spark_started")
+        taken = []
+        advice = "a derived column or check fails on a row: write try_cast or try_divide in the contract"
+        try:
+            for number, part in enumerate(backlog.slices, 1):
+                with spark_errors(f"silver.{self._dataset}", self._log, advice):
+                    one = self._take(session, part, (number, len(backlog.slices)))
+                self._hooks.taken(one)
+                taken.append(one)
+        finally:
+            if spark is None:
+                session.stop()
+        return taken
+
+    def end(self, report: SilverReport, taken: list[Taken]) -> SilverReport:
+        """The report, with what silver holds now."""
+        return replace(report, taken=tuple(taken), rows=self._rows())
+
+    def _take(self, spark: SparkSession, part: Slice, place: tuple[int, int]) -> Taken:
+        """Read, shape, judge, write: nothing is published if the judgement says stop."""
+        started, before = time.monotonic(), self._rows()
+        merged_at = datetime.now(UTC)
+        things = one_row_per_key(read_slice(spark, BRONZE, self._dataset, part), silver_of(self._contract))
+        rows = frozen(silver_rows(things, self._contract, merged_at))
+        facts = facts_of(rows, self._contract)
+        self._hooks.reach("read")
+        increment = Increment(self._lake, spark, self._contract, rows, part)
+        scope: Scope = "table" if self._wishes.rebuild else "increment"
+        passed = pass_or_refuse(increment, merged_at, scope=scope, anyway=self._wishes.publish_anyway)
+        self._hooks.reach("judged")
+        self._publish(spark, rows, facts.spans, part, passed.reason)
+        self._hooks.reach("published")
+        passed.note()
+        return Taken(
+            *place,
+            part.rows,
+            facts.rows,
+            self._rows() - (0 if self._wishes.rebuild else before),
+            time.monotonic() - started,
+            facts.failed_casts,
+            facts.spans,
+            passed.verdict,
+            passed.reason,
+        )
+
+    def _publish(self, spark: SparkSession, rows: DataFrame, spans: Spans | None, part: Slice, reason: str) -> None:
+        """One commit. A table that is not there yet is made only now, so that a failed check leaves nothing behind."""
+        properties, partitions = properties_of(self._contract, self._bronze), partitions_of(self._contract)
+        summary = {**bookmark_summary(part.bookmark), CONTRACT: self._contract.label}
+        if reason:
+            summary[PUBLISHED_ANYWAY] = reason
+        if self._table is None:
+            schema = schema_of(rows.schema, "silver.columns: ")
+            self._table = ensure_derived(self._lake, SILVER, self._dataset, schema, partitions, properties)
+        self._hooks.reach("table_ready")
+        if self._wishes.rebuild:
+            replace_table(spark, SILVER, self._dataset, rows, partitions, properties, summary)
+        else:
+            merge_rows(spark, self._contract, rows, spans, summary, in_order=part.is_in_order)
+        self._table = load_table(self._lake, SILVER, self._dataset)
+
+    def _evolve(self, table: Table) -> bool:
+        was = table.metadata.current_schema_id
+        wanted = wanted_schema(table, self._contract)
+        evolve(table, wanted, origins(table, self._contract, self._bronze), properties_of(self._contract, self._bronze))
+        return table.refresh().metadata.current_schema_id != was
+
+    def _refuse_unless_same(self, table: Table) -> None:
+        changed = what_changed(table, self._contract, self._bronze)
+        if changed:
+            raise Refused(
+                f"silver.{self._dataset} was made by other rules: {', '.join(changed)} changed since",
+                where=self._contract.label,
+                data="nothing was changed; the rows of silver are those of the old rules",
+                next_step=f"build it anew from bronze, in one commit: smelt silver {self._dataset} --rebuild",
+            )
+
+    def _rows(self) -> int:
+        return row_count(self._table) if self._table is not None else 0

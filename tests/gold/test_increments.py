@@ -1,0 +1,178 @@
+"""What a run changes, and what it leaves alone."""
+
+from __future__ import annotations
+
+from datetime import date, timedelta
+
+import pytest
+from conftest import NewSilver
+from recount import sessions
+from silvers import MIDNIGHT, Event, Silver, gold_rows, gold_table, minute
+
+from smelter.errors import Refused
+from smelter.gold.build import build_gold
+from smelter.gold.models import Model
+from smelter.gold.plan import Plan, Step, plan_of
+from smelter.gold.standing import gold_standing
+from smelter.lake.derived import spark_name
+from smelter.lake.home import SILVER
+from smelter.lake.lease import lease
+
+pytestmark = pytest.mark.jvm
+DAY = 1440
+TUMBLING = "-- window: tumbling 1h\n-- grain: window_start\n-- partition: days(window_start)"
+COUNT = "select window_start, count(*) as events from source group by all"
+
+
+def hours(silver: Silver, model: Model) -> dict[float, int]:
+    """The rows of a model of hours: hours after midnight, and events."""
+    return {(start - MIDNIGHT) / timedelta(hours=1): count for start, count in gold_rows(silver, model)}
+
+
+def plan(silver: Silver, model: Model) -> Plan:
+    return plan_of(model, silver.contract, silver.table, gold_table(silver, model))
+
+
+def test_a_late_row_corrects_its_window_and_nothing_else_is_written(new_silver: NewSilver) -> None:
+    silver = new_silver().append(minute(1), minute(DAY + 1), minute(DAY + 61), minute(2 * DAY))
+    model = silver.model(TUMBLING, COUNT)
+    assert silver.built(model).step is Step.WHOLE
+    files = {task.file.file_path for task in gold_table(silver, model).scan().plan_files()}
+    silver.append(minute(DAY + 2))
+    built = silver.built(model)
+    assert (built.step, built.written, built.removed, built.windows) == (Step.WINDOWS, 1, 0, 1)
+    assert hours(silver, model) == {0: 1, 24: 2, 25: 1, 48: 1}
+    now = {task.file.file_path for task in gold_table(silver, model).scan().plan_files()}
+    assert len(files & now) == 2
+    assert len(now) == 3
+
+
+def test_a_row_that_moves_leaves_its_old_window_and_the_last_one_takes_it_along(new_silver: NewSilver) -> None:
+    silver = new_silver().append(minute(1, id="mover"), minute(61))
+    model = silver.model(TUMBLING, COUNT)
+    silver.built(model)
+    silver.upsert(minute(121, id="mover"))
+    assert (silver.built(model).removed, hours(silver, model)) == (1, {1: 1, 2: 1})
+    silver.upsert(Event("mover", None))
+    assert (silver.built(model).removed, hours(silver, model)) == (1, {1: 1})
+
+
+def test_what_changes_no_answer_moves_the_bookmark_and_writes_no_file(new_silver: NewSilver) -> None:
+    silver = new_silver().append(minute(1, type="purchase", product="tea"))
+    model = silver.shipped("revenue_per_product_day")
+    silver.built(model)
+    before = gold_table(silver, model).current_snapshot()
+    silver.append(minute(2))
+    assert silver.built(model).written == 0
+    after = gold_table(silver, model).current_snapshot()
+    assert (after.parent_snapshot_id, after.summary.get("added-data-files")) == (before.snapshot_id, None)
+    assert plan(silver, model).step is Step.NOTHING
+    silver.sql("call lake.system.rewrite_data_files(table => '{}', options => map('rewrite-all', 'true'))")
+    assert plan(silver, model).step is Step.BOOKMARK
+
+
+def test_a_session_is_bridged_split_and_gone(new_silver: NewSilver) -> None:
+    """And one that begins where another ends stays whole: it is not computed in part."""
+    moment = timedelta(microseconds=1)
+    silver = new_silver().append(minute(0, id="first"), minute(18, id="last"), minute(9, user="bob"))
+    silver.append(*(Event(f"c{place}", MIDNIGHT + place * timedelta(minutes=10), user="cid") for place in (1, 2)))
+    silver.append(Event("c3", MIDNIGHT + timedelta(minutes=20) + moment, user="cid"))
+    model = silver.shipped("sessions")
+    silver.built(model)
+    silver.append(minute(9, id="bridge"), minute(5, user="cid"))
+    silver.built(model)
+    assert gold_rows(silver, model) == sessions(silver.rows.values())
+    assert [(row[0], row[5]) for row in gold_rows(silver, model)] == [("ann", 3), ("bob", 1), ("cid", 2), ("cid", 2)]
+    silver.upsert(minute(9, id="bridge", user="bob")).delete("last")
+    silver.built(model)
+    assert gold_rows(silver, model) == sessions(silver.rows.values())
+    assert [(row[0], row[5]) for row in gold_rows(silver, model)] == [("ann", 1), ("bob", 2), ("cid", 2), ("cid", 2)]
+
+
+def test_a_date_is_its_midnight(new_silver: NewSilver) -> None:
+    silver = new_silver(time="date").append(Event("a", date(2026, 11, 16)), Event("b", date(2026, 11, 17)))
+    model = silver.model(TUMBLING, COUNT)
+    visits = silver.model(
+        "-- window: session gap 1d by user_id\n-- grain: window_start, user_id",
+        "select window_start, window_end, user_id, count(*) as n from source group by all",
+    )
+    silver.gold(model, visits)
+    silver.append(Event("c", date(2026, 11, 17)), Event("d", date(2026, 11, 18), user=None))
+    silver.gold(model, visits)
+    assert hours(silver, model) == {0: 1, 24: 2, 48: 1}
+    assert sorted(row[-1] for row in gold_rows(silver, visits)) == [1, 1, 2]
+
+
+def test_without_a_window_all_of_it_is_computed_when_silver_changed(new_silver: NewSilver) -> None:
+    silver = new_silver().append(minute(1), Event("never", None))
+    model = silver.model(
+        "-- window: none\n-- grain: event_type", "select event_type, count(*) as n from source group by 1"
+    )
+    silver.built(model)
+    silver.append(minute(2))
+    assert silver.built(model).step is Step.WHOLE
+    assert gold_rows(silver, model) == [("page_view", 3)]
+    assert silver.built(model).step is Step.NOTHING
+
+
+def test_a_changed_model_needs_a_rebuild(new_silver: NewSilver) -> None:
+    silver = new_silver().append(minute(1), minute(2, user="bob"))
+    model = silver.model(TUMBLING, COUNT)
+    silver.built(model)
+    changed = silver.model(TUMBLING, COUNT.replace("count(*)", "count(distinct user_id)"), name=model.name)
+    with pytest.raises(Refused, match="changed since its rows were made") as refused:
+        silver.built(changed)
+    assert refused.value.next_step == f"smelt gold {silver.name} --rebuild"
+    (standing,) = gold_standing(silver.lake, silver.contract, [changed])
+    assert (standing.rows, standing.behind) == (1, None)
+    assert "changed since" in standing.rebuild_due
+    assert silver.built(changed, rebuild=True).why == "asked for"
+    silver.append(minute(3))
+    (standing,) = gold_standing(silver.lake, silver.contract, [changed])
+    assert (standing.rows, standing.behind, standing.rebuild_due) == (1, 1, "")
+
+
+def test_a_silver_that_is_another_one_is_read_whole_and_the_report_says_why(new_silver: NewSilver) -> None:
+    silver = new_silver().append(minute(1), minute(61, id="b"))
+    model = silver.model(
+        TUMBLING, "select window_start, max(event_id) as last, max(amount) as most from source group by 1"
+    )
+    silver.built(model)
+    rows = silver.spark.table(spark_name(SILVER, silver.name)).where("event_id = 'b'").localCheckpoint()
+    rows = rows.withColumn("amount", rows["amount"].cast("decimal(12,2)"))
+    rows.writeTo(spark_name(SILVER, silver.name)).using("iceberg").createOrReplace()
+    assert "replaced" in silver.built(model).why
+    assert [row[1] for row in gold_rows(silver, model)] == ["b"]
+    silver.sql("alter table {} alter column amount type decimal(14,2)")
+    silver.append(minute(62, id="z"))
+    assert "columns changed" in silver.built(model).why
+    assert [row[1] for row in gold_rows(silver, model)] == ["z"]
+    read = silver.table.current_snapshot().snapshot_id
+    silver.append(minute(2))
+    assert plan(silver, model).step is Step.WINDOWS
+    silver.table.maintenance.expire_snapshots().by_id(read).commit()
+    assert (plan(silver, model).step, "expired" in plan(silver, model).why) == (Step.WHOLE, True)
+
+
+def test_one_model_that_fails_leaves_the_others_built(new_silver: NewSilver) -> None:
+    silver = new_silver().append(minute(1), minute(2, user="bob"))
+    good = silver.model(TUMBLING, COUNT)
+    bad = {
+        "cannot be resolved": silver.model(TUMBLING, "select window_start, max(nothing) as n from source group by 1"),
+        "2 rows for one value of its grain: window_start =": silver.model(
+            TUMBLING, "select window_start, user_id from source"
+        ),
+        "would be a map": silver.model(TUMBLING, "select window_start, properties from source"),
+        "needs a timestamp or a date": silver.model(
+            TUMBLING.replace("days(window_start)", "days(n)"),
+            "select window_start, count(*) as n from source group by 1",
+        ),
+        "being changed by maintenance": silver.model(TUMBLING, COUNT),
+    }
+    held = bad["being changed by maintenance"]
+    with lease(silver.lake, "gold", held.name, "maintenance", 0):
+        report = build_gold(silver.lake, silver.contract, [*bad.values(), good], wait_seconds=0, spark=silver.spark)
+    assert [one.table for one in report.built] == [f"gold.{good.name}"]
+    said = {one.table: str(one.problem) for one in report.failed}
+    for text, model in bad.items():
+        assert text in said[f"gold.{model.name}"]

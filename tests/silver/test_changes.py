@@ -1,0 +1,145 @@
+"""A changed contract reaches silver: columns at the next run, keys and derived columns by a rebuild."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from conftest import Make
+from things import FIELDS, FIRST, LATEST, STABLE, Things, contract_of, moment, recomputed
+
+from smelter.errors import Refused
+from smelter.lake.home import SILVER
+from smelter.lake.tables import load_table
+from smelter.silver.standing import standing_of
+
+
+def some(*ids: str, **more: Any) -> list[dict[str, Any]]:
+    return [{"id": one, "region": 1, "at": moment(3), "seq": 1, **more} for one in ids]
+
+
+def change(things: Things, silver: str, fields: str = FIELDS, drop: tuple[str, ...] = ()) -> None:
+    version = things.contract.version + 1
+    things.become(contract_of(silver, name=things.name, version=version, fields=fields), drop)
+
+
+def column_names(things: Things) -> list[str]:
+    return [field.name for field in load_table(things.lake, SILVER, things.name).schema().fields]
+
+
+def test_a_new_column_reaches_silver_also_when_no_row_came(make: Make) -> None:
+    things = make(FIRST)
+    things.arrive(some("a"))
+    things.build()
+    change(things, FIRST, FIELDS + "  more: {type: string}\n")
+    assert things.build().columns_changed
+    assert column_names(things)[5] == "more"
+    things.arrive(some("b", more="x"))
+    things.build()
+    assert [row["more"] for row in things.silver()] == [None, "x"]
+    assert things.silver() == recomputed(things)
+
+
+def test_a_renamed_column_keeps_its_values_and_needs_no_rebuild(make: Make) -> None:
+    things = make(FIRST + ", columns: {loud: 'upper(text)'}")
+    things.arrive(some("a", text="x"))
+    things.build()
+    renamed = FIELDS.replace("text:   {type: string}", "words: {type: string, was: text}")
+    change(things, FIRST + ", columns: {loud: 'upper(words)'}", renamed)
+    things.arrive(some("b", words="y"))
+    things.build()
+    assert [(row["words"], row["loud"]) for row in things.silver()] == [("x", "X"), ("y", "Y")]
+
+
+def test_a_column_that_was_dropped_and_came_back_has_none_of_its_old_values(make: Make) -> None:
+    things = make(FIRST)
+    things.arrive(some("a", text="old"))
+    things.build()
+    without = FIELDS.replace("  text:   {type: string}\n", "")
+    change(things, FIRST, without, drop=("text",))
+    things.build()
+    assert "text" not in column_names(things)
+    change(things, FIRST)
+    things.arrive(some("b", text="new"))
+    things.build()
+    assert [row["text"] for row in things.silver()] == [None, "new"]
+
+
+def test_a_changed_key_asks_for_a_rebuild_which_is_one_commit(make: Make) -> None:
+    things = make(FIRST)
+    things.arrive(some("a", "b") + some("a", region=2))
+    things.build()
+    change(things, FIRST.replace("[id, region]", "[id]"))
+    before = things.snapshots()
+    standing = standing_of(things.lake, things.name)
+    assert standing is not None
+    assert standing.rebuild_due == ("its key",)
+    with pytest.raises(Refused, match="its key changed") as told:
+        things.build()
+    assert "--rebuild" in told.value.next_step
+    assert things.snapshots() == before
+    things.build(rebuild=True)
+    assert len(things.snapshots()) == len(before) + 1
+    assert things.silver() == recomputed(things)
+    assert len(things.silver()) == 2
+    things.arrive(some("c"))
+    report = things.build()
+    assert not report.columns_changed
+    assert things.silver() == recomputed(things)
+
+
+@pytest.mark.parametrize(
+    "after", ["columns: {number: 'try_cast(text as double)'}", "columns: {digits: 'length(text)'}"]
+)
+def test_a_changed_derived_column_is_rebuilt_with_its_new_type(make: Make, after: str) -> None:
+    things = make(FIRST + ", columns: {number: 'try_cast(text as int)'}")
+    things.arrive(some("a", text="7"))
+    things.build()
+    change(things, f"{FIRST}, {after}")
+    with pytest.raises(Refused, match="derived columns"):
+        things.build()
+    things.build(rebuild=True)
+    things.arrive(some("b", text="8"))
+    things.build()
+    name = "number" if "number" in after else "digits"
+    assert [row[name] for row in things.silver()] == ([7.0, 8.0] if name == "number" else [1, 1])
+
+
+def test_a_promise_about_time_changes_without_a_rebuild(make: Make) -> None:
+    things = make(FIRST)
+    things.arrive(some("a"))
+    things.build()
+    change(things, STABLE)
+    things.arrive(some("a", "b"))
+    things.build()
+    assert things.silver() == recomputed(things)
+
+
+def test_keep_first_becomes_keep_latest_by_a_rebuild(make: Make) -> None:
+    things = make(FIRST)
+    things.arrive(some("a", seq=1) + some("a", seq=2))
+    things.build()
+    change(things, LATEST)
+    things.build(rebuild=True)
+    assert [row["seq"] for row in things.silver()] == [2]
+
+
+def test_casts_that_fail_are_counted(make: Make) -> None:
+    things = make(FIRST + ", columns: {number: 'try_cast(text as int)'}")
+    things.arrive(some("a", text="7") + some("b", text="seven") + some("c", text="8x") + some("d"))
+    assert things.build().failed_casts == {"number": 2}
+
+
+def test_a_derived_column_of_a_type_that_tables_lack_is_refused_before_anything_is_written(make: Make) -> None:
+    things = make(FIRST + ", columns: {pause: 'at - at'}")
+    things.arrive(some("a"))
+    with pytest.raises(Refused, match="interval"):
+        things.build()
+    assert things.snapshots() == []
+
+
+def test_a_contract_without_silver_says_so(make: Make) -> None:
+    things = make("")
+    things.arrive(some("a"))
+    with pytest.raises(Refused, match="no `silver:`"):
+        things.build()
