@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
@@ -152,3 +153,16 @@ def gold_rows(silver: Silver, model: Model, columns: Sequence[str] | None = None
 def plain(rows: Iterable[Sequence[Any]]) -> list[tuple[Any, ...]]:
     """One spelling of zones."""
     return [tuple(v.astimezone(UTC) if isinstance(v, datetime) else v for v in row) for row in rows]
+
+
+@contextmanager
+def away(files: Iterable[str]) -> Iterator[None]:
+    """Whoever opens one of the files fails."""
+    moved = [(Path(file), Path(f"{file}.away")) for file in files]
+    for file, aside in moved:
+        file.rename(aside)
+    try:
+        yield
+    finally:
+        for file, aside in moved:
+            aside.rename(file)

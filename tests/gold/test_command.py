@@ -72,6 +72,8 @@ def test_the_command_tells_what_failed_and_leaves_with_one(
     silver: Silver, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     good, other = models(silver)
+    assert run(["status", silver.name]) == 0
+    assert f"gold.{good.name} is not built yet; smelt gold {silver.name}" in capsys.readouterr().out
     silver.gold(good, other)
     changed = tmp_path / f"{good.name}.sql"
     changed.write_text(changed.read_text("utf-8").replace("tumbling 1m", "tumbling 5m"), "utf-8")
@@ -83,6 +85,10 @@ def test_the_command_tells_what_failed_and_leaves_with_one(
     said = capsys.readouterr()
     assert f"gold.{other.name}: nothing to do" in said.out
     assert f"failed: gold.{good.name}" in said.err
+    assert run(["status", silver.name]) == 0
+    lines = [line.strip() for line in capsys.readouterr().out.splitlines() if line.startswith("  gold ")]
+    assert lines[0].endswith(f"changed since its rows were made; smelt gold {silver.name} --rebuild")
+    assert lines[1].endswith(f"gold.{other.name}: 2 rows, up to date")
 
 
 def test_what_is_not_there_is_a_sentence(

@@ -7,10 +7,10 @@ from datetime import date, timedelta
 import pytest
 from conftest import NewSilver
 from recount import sessions
-from silvers import MIDNIGHT, Event, Silver, gold_rows, gold_table, minute
+from silvers import MIDNIGHT, Event, Silver, away, gold_rows, gold_table, minute
 
 from smelter.errors import Refused
-from smelter.gold.build import build_gold
+from smelter.gold.build import Hooks, build_gold
 from smelter.gold.models import Model
 from smelter.gold.plan import Plan, Step, plan_of
 from smelter.gold.standing import gold_standing
@@ -33,18 +33,20 @@ def plan(silver: Silver, model: Model) -> Plan:
     return plan_of(model, silver.contract, silver.table, gold_table(silver, model))
 
 
-def test_a_late_row_corrects_its_window_and_nothing_else_is_written(new_silver: NewSilver) -> None:
-    silver = new_silver().append(minute(1), minute(DAY + 1), minute(DAY + 61), minute(2 * DAY))
-    model = silver.model(TUMBLING, COUNT)
-    assert silver.built(model).step is Step.WHOLE
-    files = {task.file.file_path for task in gold_table(silver, model).scan().plan_files()}
+def test_a_late_row_corrects_its_window_and_files_of_other_days_are_not_opened(new_silver: NewSilver) -> None:
+    silver = new_silver().append(minute(1), minute(DAY + 1), minute(DAY + 61), minute(2 * DAY + 30))
+    model, visits = silver.model(TUMBLING, COUNT), silver.shipped("sessions")
+    assert [one.step for one in silver.gold(model, visits).built] == [Step.WHOLE, Step.WHOLE]
+    tables = (silver.table, gold_table(silver, model), gold_table(silver, visits))
+    files = [task.file.file_path for table in tables for task in table.scan().plan_files()]
+    assert len(files) == 9
     silver.append(minute(DAY + 2))
-    built = silver.built(model)
-    assert (built.step, built.written, built.removed, built.windows) == (Step.WINDOWS, 1, 0, 1)
+    with away(file for file in files if "_day=2026-11-17" not in file):
+        report = silver.gold(model, visits)
+    for built in report.built:
+        assert (built.step, built.written, built.removed, built.windows) == (Step.WINDOWS, 1, 0, 1)
     assert hours(silver, model) == {0: 1, 24: 2, 25: 1, 48: 1}
-    now = {task.file.file_path for task in gold_table(silver, model).scan().plan_files()}
-    assert len(files & now) == 2
-    assert len(now) == 3
+    assert gold_rows(silver, visits) == sessions(silver.rows.values())
 
 
 def test_a_row_that_moves_leaves_its_old_window_and_the_last_one_takes_it_along(new_silver: NewSilver) -> None:
@@ -52,7 +54,9 @@ def test_a_row_that_moves_leaves_its_old_window_and_the_last_one_takes_it_along(
     model = silver.model(TUMBLING, COUNT)
     silver.built(model)
     silver.upsert(minute(121, id="mover"))
-    assert (silver.built(model).removed, hours(silver, model)) == (1, {1: 1, 2: 1})
+    built = silver.built(model)
+    assert (built.written, built.removed, built.windows) == (1, 1, 1)  # the neighbour was only copied to a new file
+    assert hours(silver, model) == {1: 1, 2: 1}
     silver.upsert(Event("mover", None))
     assert (silver.built(model).removed, hours(silver, model)) == (1, {1: 1})
 
@@ -87,6 +91,24 @@ def test_a_session_is_bridged_split_and_gone(new_silver: NewSilver) -> None:
     silver.built(model)
     assert gold_rows(silver, model) == sessions(silver.rows.values())
     assert [(row[0], row[5]) for row in gold_rows(silver, model)] == [("ann", 1), ("bob", 2), ("cid", 2), ("cid", 2)]
+
+
+def test_rows_that_come_during_a_run_are_in_the_next_one(new_silver: NewSilver) -> None:
+    """A run reads silver at the one snapshot that its bookmark will name."""
+    silver = new_silver().append(minute(1))
+    model = silver.model(TUMBLING, COUNT)
+
+    def build() -> None:
+        hooks = Hooks(say=lambda _line: silver.append(minute(2)) and None)  # said when all is planned
+        report = build_gold(silver.lake, silver.contract, [model], hooks=hooks, spark=silver.spark)
+        assert report.failed == ()
+
+    build()
+    assert hours(silver, model) == {0: 1}
+    build()
+    assert hours(silver, model) == {0: 2}
+    silver.built(model)
+    assert hours(silver, model) == {0: 3}
 
 
 def test_a_date_is_its_midnight(new_silver: NewSilver) -> None:
@@ -176,3 +198,16 @@ def test_one_model_that_fails_leaves_the_others_built(new_silver: NewSilver) -> 
     said = {one.table: str(one.problem) for one in report.failed}
     for text, model in bad.items():
         assert text in said[f"gold.{model.name}"]
+
+
+def test_a_window_needs_a_time_and_its_names(new_silver: NewSilver) -> None:
+    silver = new_silver().append(minute(1))
+    model = silver.model(TUMBLING, COUNT)
+    timeless = silver.contract.silver.model_copy(update={"event_time": None})
+    contract = silver.contract.model_copy(update={"silver": timeless})
+    (failed,) = build_gold(silver.lake, contract, [model], spark=silver.spark).failed
+    assert "names no event time" in failed.problem.what
+    silver.sql("alter table {} add columns (window_end string)")
+    silver.append(minute(2))
+    with pytest.raises(Refused, match="has a column `window_end` of its own"):
+        silver.built(model)

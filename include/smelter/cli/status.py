@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from smelter.cli.gold_status import gold_line, gold_status
 from smelter.cli.session import Session, complete_dataset, counted, print_json, session_of
 from smelter.contracts.faults import printable
 from smelter.errors import SmelterError
@@ -82,7 +82,7 @@ def _of(session: Session, lake: Lake, dataset: str) -> dict[str, Any]:
         **{name: [printable(str(path)) for path in getattr(seen, name)] for name in _LISTED},
         "stream": _stream(lake, dataset),
         "silver": _silver(lake, dataset),
-        "gold": _gold(session, lake, found),
+        "gold": gold_status(session, lake, found.contract),
     }
 
 
@@ -134,18 +134,6 @@ def _silver(lake: Lake, dataset: str) -> dict[str, Any] | None:
     }
 
 
-def _gold(session: Session, lake: Lake, found: Standing) -> list[dict[str, Any]] | str:
-    """The tables of the dataset's models; a sentence if the models cannot be read."""
-    from smelter.gold.models import load_models
-    from smelter.gold.standing import gold_standing
-
-    try:
-        models = load_models(session.settings.models)
-    except SmelterError as problem:
-        return f"the models cannot be read: {problem.what}"
-    return [asdict(one) for one in gold_standing(lake, found.contract, models)]
-
-
 def _seconds_since(moment: datetime) -> float:
     return round((datetime.now(UTC) - moment).total_seconds(), 1)
 
@@ -163,8 +151,8 @@ def _print(one: dict[str, Any]) -> None:
     print(f"  stream        {_stream_line(stream)}")
     if one["silver"] is not None:
         print(f"  silver        {_silver_line(one['silver'], one['dataset'])}")
-    for line in _gold_lines(one["gold"], one["dataset"]):
-        print(f"  gold          {line}")
+    for table in one["gold"]:
+        print(f"  gold          {gold_line(table, one['dataset'])}")
     if one["dead_letters"]:
         reasons = ", ".join(f"{reason} {count:,}" for reason, count in one["dead_letters"].items())
         print(f"  dead letters  {reasons}")
@@ -212,21 +200,6 @@ def _silver_line(silver: dict[str, Any], dataset: str) -> str:
         return f"not built yet, with {waiting} of bronze before it; smelt silver {dataset}"
     more = f"; {waiting} of bronze before it" if silver["waiting_rows"] else ""
     return f"{rows}, changed {_ago(silver['built_seconds_ago'])}{more}"
-
-
-def _gold_lines(gold: list[dict[str, Any]] | str, dataset: str) -> list[str]:
-    """One line for tables that are as they should be, and one for each that is not."""
-    if isinstance(gold, str):
-        return [gold]
-    due = [one for one in gold if one["rebuild_due"]]
-    waits = [one for one in gold if not one["rebuild_due"] and (one["whole_due"] or one["behind"])]
-    fresh = [one for one in gold if one not in due and one not in waits]
-    lines = [f"{one['table']}: {one['rebuild_due']}; smelt gold {dataset} --rebuild" for one in due]
-    if waits:
-        lines.append(f"{', '.join(one['table'] for one in waits)}: silver has more; smelt gold {dataset}")
-    if fresh:
-        lines.append(f"{', '.join(one['table'] for one in fresh)}: up to date with silver")
-    return lines
 
 
 def _ago(seconds: float | None) -> str:

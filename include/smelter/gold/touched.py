@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 _FROM, _TO = "_smelter_from", "_smelter_to"
-_DAY_SECONDS = 86_400
 
 
 @dataclass(frozen=True)
@@ -66,8 +65,8 @@ def _sessions(changed: DataFrame, silver: DataFrame, gold: DataFrame, event_time
     an unchanged row of a touched session, both were in one session before, and that one is touched. At `window_end`
     itself begins another session, which would be computed in part: hence before it, and not up to it.
     """
-    near = _near(_whole_days(days_between(changed, AT, AT)), window.gap_seconds)
     pause = f"interval {window.gap_seconds} seconds"
+    near = _near(_whole_days(days_between(changed, AT, AT)), pause)
     left, right = gold.where(near).alias("g"), changed.alias("c")
     in_reach = F.expr(f"c.{AT} > g.{WINDOW_START} - {pause} and c.{AT} < g.{WINDOW_END}")
     old = left.join(right, on=_same(window.by, "g", "c") & in_reach, how="left_semi").select("g.*").persist()
@@ -108,15 +107,13 @@ def days_condition(spans: Spans, column: str, *, is_date: bool = False) -> str:
     return spans.sql(column, is_date=is_date)
 
 
-def _near(days: Spans, gap_seconds: int) -> str:
+def _near(days: Spans, pause: str) -> str:
     """Sessions that may be touched by a change on one of the days; a session can be longer than any day."""
-    gap = timedelta(days=-(-gap_seconds // _DAY_SECONDS))
-    parts = []
-    for first, last in days.ranges:
-        later = min(last, date.max - gap) + gap
-        parts.append(
-            f"({WINDOW_END} >= timestamp'{first}T00:00:00Z' and {WINDOW_START} <= timestamp'{later}T23:59:59.999999Z')"
-        )
+    parts = (
+        f"({WINDOW_END} >= timestamp'{first}T00:00:00Z' "
+        f"and {WINDOW_START} <= timestamp'{last}T23:59:59.999999Z' + {pause})"
+        for first, last in days.ranges
+    )
     return " or ".join(parts) or "false"
 
 
