@@ -9,7 +9,7 @@ FIND_PYTHON = python=python3.11; $$python -c '' 2>/dev/null || python=python3; \
 	command -v $$python >/dev/null || { echo "Python 3.11 is needed, but there is no python3 on PATH: install python3.11" >&2; exit 3; }
 UV_VERSION := 0.13.7
 
-.PHONY: help setup demo test lint bench prove soak lock clean
+.PHONY: help setup demo test lint bench prove recompute soak lock clean
 
 help: ## Print this menu
 	@echo "Smelter: every record that arrives is in exactly one place, bronze or dead letters."
@@ -28,13 +28,18 @@ test: setup ## Check style, imports and types, then test every room (ROOM=name f
 lint: setup ## Check style, imports and types only
 	@.venv/bin/python tests/run_rooms.py --lint
 
-bench: setup ## Measure bronze and the judge beside the alternatives, and the stream against itself
+bench: setup ## Measure bronze and the judge beside the alternatives, the stream and silver against themselves
 	@$(SMELT) bench bronze
+	@$(SMELT) bench silver
 	@$(SMELT) bench judge
 	@$(SMELT) bench stream
 
 prove: setup ## Break the stream in every way, 200 times, and prove that nothing was lost or doubled (ROUNDS=, SEED=)
 	@$(SMELT) prove --rounds $(or $(ROUNDS),200) $(if $(SEED),--seed $(SEED))
+
+recompute: setup ## Build silver and gold from random events, killed at random, and compare with plain recomputations (EXAMPLES=, KILLS=)
+	@EXAMPLES=$(or $(EXAMPLES),60) KILLS=$(or $(KILLS),25) .venv/bin/python -m pytest -q -n 0 \
+		tests/silver/test_silver.py tests/silver/test_kills.py tests/gold
 
 soak: setup ## Commit batches beside somebody's compaction for two minutes
 	@.venv/bin/python tests/lake/beside_compaction.py

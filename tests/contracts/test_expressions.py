@@ -81,6 +81,7 @@ def test_a_scalar_expression_over_the_columns_is_taken(text: str) -> None:
         ("", "it is empty"),
         ("a and", "it is not an expression of Spark's SQL at character"),
         ("a, b", "it is not an expression"),
+        ("date_trunc()", "it is not an expression"),
         ("1 = 1) or (1 = 1", "a parenthesis is not closed"),
         ("(1 = 1)) or ((1 = 1)", "a parenthesis is not closed|not an expression"),
         ("upper(a", "a parenthesis is not closed"),

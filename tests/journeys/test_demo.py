@@ -25,16 +25,18 @@ def demo(lake: Path) -> str:
 
 def snapshots(lake: Path) -> dict[str, int | None]:
     opened = Lake.at(Settings(lake=lake))
-    tables = {name: load_table(opened, name, "events").current_snapshot() for name in ("bronze", "dead_letters")}
-    return {name: snapshot.snapshot_id if snapshot else None for name, snapshot in tables.items()}
+    names = [(name, "events") for name in ("bronze", "dead_letters", "silver")] + [("gold", "sessions")]
+    tables = {name: load_table(opened, *name).current_snapshot() for name in names}
+    return {".".join(name): snapshot.snapshot_id if snapshot else None for name, snapshot in tables.items()}
 
 
 @pytest.mark.jvm
 def test_the_demo_accounts_for_every_record_and_a_second_run_adds_nothing(tmp_path: Path) -> None:
     said = demo(tmp_path / "lake")
-    assert said.count("✓") == 4
+    assert said.count("✓") == 6
     assert "5,381 records in 55 files = 4,630 in bronze + 751 in dead letters, each in exactly one place" in said
-    assert "sku-10001" in said
+    assert "silver: 4,188 events of 4,630 rows, 442 sent twice; 3 of 3 checks hold" in said
+    assert "sku-10001  ████████████████████████████████     990.13 EUR" in said
     first = snapshots(tmp_path / "lake")
     assert all(first.values())
     again = demo(tmp_path / "lake")

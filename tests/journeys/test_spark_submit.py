@@ -1,4 +1,4 @@
-"""The stream as a process of its own, started by spark-submit."""
+"""Each process of its own, started by spark-submit: the stream, silver, gold."""
 
 from __future__ import annotations
 
@@ -15,15 +15,20 @@ PROJECT = Path(__file__).resolve().parents[2]
 BIN = Path(sys.executable).parent
 
 
+def submit(lake: Path, job: str, *words: str) -> str:
+    environ = {**os.environ, "SMELTER_LAKE": str(lake), "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}"}
+    submitted = [BIN / "spark-submit", "--driver-class-path", f"{PROJECT}/.jars/*", PROJECT / "jobs" / job, *words]
+    done = subprocess.run(submitted, env=environ, capture_output=True, text=True, timeout=600, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
 @pytest.mark.jvm
-def test_the_job_runs_under_spark_submit(tmp_path: Path) -> None:
+def test_the_jobs_run_under_spark_submit(tmp_path: Path) -> None:
     lake = tmp_path / "lake"
     assert run(["--lake", str(lake), "produce", "events", "--count", "50", "--seed", "1"]) == 0
-    environ = {**os.environ, "SMELTER_LAKE": str(lake), "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}"}
-    words = [BIN / "spark-submit", "--driver-class-path", f"{PROJECT}/.jars/*", PROJECT / "jobs" / "ingest_bronze.py"]
-    done = subprocess.run(
-        [*words, "events", "--drain"], env=environ, capture_output=True, text=True, timeout=600, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    assert "events: 1 file, 50 records: 50 in bronze, 0 in dead letters" in done.stdout
+    said = submit(lake, "ingest_bronze.py", "events", "--drain")
+    assert "events: 1 file, 50 records: 50 in bronze, 0 in dead letters" in said
     assert run(["--lake", str(lake), "reconcile"]) == 0
+    assert "silver.events: 50 new of 50 rows of bronze" in submit(lake, "build_silver.py", "events")
+    assert "gold.sessions: " in submit(lake, "build_gold.py", "events")

@@ -8,6 +8,7 @@ import tempfile
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from asking import NOW, QUESTION, check_of, verdict_of
@@ -31,9 +32,11 @@ CHECKS = [
 ]
 
 
-def judged(lake: Lake, hour: int, *, failing: int = 0, age: float | None = 60, decision: str = "published") -> None:
+def judged(
+    lake: Lake, hour: int, *, failing: int = 0, age: float = 60, decision: str = "published", **asked: Any
+) -> None:
     """One run an hour."""
-    question = replace(QUESTION, run=f"run-{hour:03}", at=NOW + timedelta(hours=hour))
+    question = replace(QUESTION, run=f"run-{hour:03}", at=NOW + timedelta(hours=hour), **asked)
     verdict = verdict_of(CHECKS, [Measure(100), Measure(failing, failing), Measure(age)], question)
     record(lake, question, verdict, Decision(decision), "told" if decision == "overridden" else None)
 
@@ -152,6 +155,15 @@ def test_a_trend_shows_the_last_runs_and_the_last_failure(lake: Lake) -> None:
     assert [one.result.found for one in only.past] == [8, 0, 3, 0]
 
 
+def test_increments_and_whole_tables_are_trends_of_their_own(lake: Lake) -> None:
+    judged(lake, 0, failing=3)
+    judged(lake, 1, scope="table")
+    judged(lake, 2)
+    increments, tables = trends_of(lake, "things", "small")
+    assert (increments.scope, [one.result.found for one in increments.past]) == ("increment", [3, 0])
+    assert (tables.scope, [one.result.found for one in tables.past]) == ("table", [0])
+
+
 def test_a_trend_of_a_check_that_nobody_did_is_refused_with_the_nearest(lake: Lake) -> None:
     judged(lake, 0)
     with pytest.raises(Refused, match="`smal` of things; did you mean `small`"):
@@ -175,7 +187,7 @@ def test_history_needs_no_jvm_and_says_when_there_is_none(things: Lake, capsys: 
     judged(things, 1)
     assert run(words) == 0
     said = capsys.readouterr().out
-    assert re.search(r"small +✗▁ +0 +2026-11-16 13:00:00Z +2026-11-16 12:00:00Z 2", said)
+    assert re.search(r"small +increment +✗▁ +0 +2026-11-16 12:00Z: 2", said)
     assert run([*words, "--check", "small", "--limit", "1", "--json"]) == 0
     (told,) = json.loads(capsys.readouterr().out)
     assert (told["check"], [one["ok"] for one in told["runs"]]) == ("small", [True])

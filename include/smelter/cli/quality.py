@@ -86,7 +86,7 @@ def history(
     elif not trends:
         print(f"no check of {name} has been done yet; smelt quality run {name}")
     else:
-        print_table(("check", "last runs", "last", "at", "last failure"), [_line(trend) for trend in trends])
+        print_table(("check", "of", "last runs", "last", "last failure"), [_line(trend) for trend in trends])
 
 
 def _print(dataset: str, verdict: Verdict) -> None:
@@ -107,13 +107,12 @@ def _mark(result: Result) -> str:
     return "holds" if result.ok else ("FAILS" if result.on_failure == "stop" else "warns")
 
 
-def _line(trend: Trend) -> tuple[str, str, str, str, str]:
-    from smelter.quality.trends import moment
+def _line(trend: Trend) -> tuple[str, ...]:
     from smelter.quality.words import shown
 
-    last, failure = trend.last, trend.last_failure
-    failed = "" if failure is None else f"{moment(failure.at)} {shown(failure.result.check, failure.result.found)}"
-    return trend.name, trend.bars, shown(last.result.check, last.result.found), moment(last.at), failed
+    last, failure = trend.last.result, trend.last_failure
+    failed = "" if failure is None else f"{failure.at:%Y-%m-%d %H:%MZ}: {shown(last.check, failure.result.found)}"
+    return trend.name, trend.scope, trend.bars, shown(last.check, last.found), failed
 
 
 def _plain(trend: Trend) -> dict[str, Any]:
@@ -121,7 +120,6 @@ def _plain(trend: Trend) -> dict[str, Any]:
         {
             "run": one.run,
             "at": one.at.isoformat(),
-            "scope": one.scope,
             "contract": one.contract,
             "decision": one.decision.value,
             "reason": one.reason,
@@ -129,4 +127,4 @@ def _plain(trend: Trend) -> dict[str, Any]:
         }
         for one in trend.past
     ]
-    return {"check": trend.name, "runs": runs}
+    return {"check": trend.name, "scope": trend.scope, "runs": runs}

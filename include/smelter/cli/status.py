@@ -188,17 +188,18 @@ def _stream_line(stream: dict[str, Any]) -> str:
 
 
 def _silver_line(silver: dict[str, Any], dataset: str) -> str:
+    rows, waiting = counted(silver["rows"], "row"), counted(silver["waiting_rows"], "row")
+    rebuild = f"smelt silver {dataset} --rebuild"
     if silver["being_changed_by"]:
-        return f"{silver['rows']:,} rows, being changed by {silver['being_changed_by']}"
+        return f"{rows}, being changed by {silver['being_changed_by']}"
     if silver["rebuild_due"]:
-        changed = ", ".join(silver["rebuild_due"])
-        return f"{silver['rows']:,} rows by old rules ({changed} changed); smelt silver {dataset} --rebuild"
+        return f"{rows} by old rules ({', '.join(silver['rebuild_due'])} changed); {rebuild}"
     if silver["stopped_by"]:
-        return f"{silver['rows']:,} rows; it cannot go on: {silver['stopped_by']}; smelt silver {dataset} --rebuild"
+        return f"{rows}; it cannot go on: {silver['stopped_by']}; {rebuild}"
     if silver["built_at"] is None:
-        return f"not built yet; {silver['waiting_rows']:,} rows of bronze wait; smelt silver {dataset}"
-    waiting = f"; {silver['waiting_rows']:,} rows of bronze wait" if silver["waiting_rows"] else ""
-    return f"{silver['rows']:,} rows, changed {_ago(silver['built_seconds_ago'])}{waiting}"
+        return f"not built yet, with {waiting} of bronze before it; smelt silver {dataset}"
+    more = f"; {waiting} of bronze before it" if silver["waiting_rows"] else ""
+    return f"{rows}, changed {_ago(silver['built_seconds_ago'])}{more}"
 
 
 def _ago(seconds: float | None) -> str:

@@ -135,4 +135,4 @@ def _build(job: _Job, *, rebuild: bool) -> Built:
 def _doing(plan: Plan) -> str:
     if plan.step is Step.WHOLE:
         return f"computing all of it ({plan.why})"
-    return f"computing the windows that {plan.behind:,} new snapshots of silver touch"
+    return f"computing the windows that rows of silver touch, in {plan.behind:,} of its snapshots"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from smelter.contracts.checks import Check
 from smelter.contracts.expressions import columns_of
+from smelter.lake.spark_errors import cause_of
 from smelter.quality.literals import literal, unfit
 
 if TYPE_CHECKING:
@@ -72,6 +73,6 @@ def refuse_odd_expression(check: Check, rows: DataFrame) -> None:
     try:
         kind = rows.select(F.expr(check.expression or "")).schema.fields[0].dataType.simpleString()
     except AnalysisException as problem:
-        raise unfit(check, str(problem).splitlines()[0], [check.expression or ""]) from problem
+        raise unfit(check, cause_of(problem), [check.expression or ""]) from problem
     if kind not in ("boolean", "void"):
         raise unfit(check, f"its expression is {kind}, and must be true or false", [check.expression or ""])

@@ -59,7 +59,7 @@ def strangers(rows: DataFrame, check: Check, question: Question) -> DataFrame:
     if here != there and not {here.typeName(), there.typeName()} <= _NUMBERS:
         kept = f"{here.simpleString()} here and {there.simpleString()} there"
         raise unfit(check, f"`{check.column}` and {check.dataset}.{check.field} are of two types: {kept}")
-    known = other.select(F.col(check.field).alias("_known")).where(F.col("_known").isNotNull()).distinct()
+    known = other.select(F.col(check.field).alias("_known")).distinct()
     given = rows.where(F.col(check.column).isNotNull())
     return given.join(known, on=F.col(check.column) == F.col("_known"), how="left_anti")
 

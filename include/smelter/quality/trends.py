@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
 
 from smelter.contracts.misfit import nearest
 from smelter.errors import Refused
@@ -16,9 +15,10 @@ _FAILED = "✗"
 
 @dataclass(frozen=True)
 class Trend:
-    """The last runs of one check, oldest first."""
+    """The last runs of one check over increments, or over whole tables, oldest first: the two are not alike."""
 
     name: str
+    scope: str
     past: tuple[PastResult, ...]
 
     @property
@@ -43,27 +43,22 @@ class Trend:
 
 def trends_of(lake: Lake, dataset: str, check: str | None = None, limit: int = 20) -> list[Trend]:
     """The last runs of every check of a dataset, or of one, in the order in which they were last told."""
-    by_name: dict[str, list[PastResult]] = {}
+    found: dict[tuple[str, str], list[PastResult]] = {}
     for past in past_results(lake, dataset):
-        by_name.setdefault(past.result.name, []).append(past)
-    if check is not None and check not in by_name:
-        known = ", ".join(by_name) or "no check has been done yet"
+        found.setdefault((past.result.name, past.scope), []).append(past)
+    names = list(dict.fromkeys(name for name, _ in found))
+    if check is not None and check not in names:
         raise Refused(
-            f"there is no result of a check `{check}` of {dataset}{nearest(check, by_name)}",
-            where=known,
+            f"there is no result of a check `{check}` of {dataset}{nearest(check, names)}",
+            where=", ".join(names) or "no check has been done yet",
             data="nothing was changed",
             next_step=f"smelt quality run {dataset}",
         )
-    wanted = [check] if check is not None else list(by_name)
-    return [Trend(name, tuple(by_name[name][-limit:])) for name in wanted]
+    wanted = {one: past for one, past in found.items() if check in (None, one[0])}
+    return [Trend(name, scope, tuple(past[-limit:])) for (name, scope), past in wanted.items()]
 
 
 def _bar(number: float | None, largest: float) -> str:
     if number is None or largest == 0:
         return _BARS[0]
     return _BARS[round(abs(number) / largest * (len(_BARS) - 1))]
-
-
-def moment(at: datetime) -> str:
-    """A time as people read it."""
-    return at.strftime("%Y-%m-%d %H:%M:%SZ")
