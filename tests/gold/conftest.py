@@ -17,6 +17,11 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 NewSilver = Callable[..., Silver]
+TINY = {  # of a few rows, planning and compiling are most of the cost; the command is tested without this
+    "spark.sql.shuffle.partitions": "1",
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.codegen.wholeStage": "false",
+}
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -38,7 +43,8 @@ def spark(lake: Lake, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Spar
 
     os.environ.setdefault("JDK_JAVA_OPTIONS", QUICK_JVM)
     session = start_spark(lake, "tests", tmp_path_factory.mktemp("spark"))
-    session.conf.set("spark.sql.shuffle.partitions", "1")  # the tables are tiny
+    for name, value in TINY.items():
+        session.conf.set(name, value)
     yield session
     session.stop()
 
