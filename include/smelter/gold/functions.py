@@ -26,8 +26,7 @@ RANKS = frozenset({"cume_dist", "dense_rank", "percent_rank", "rank"})
 _SYNTAX_TEXT = """
     all and array as binary by case cast char date decimal distinct else except exists extract filter from group
     having ilike in intersect interval join like map not numeric on or over rlike select struct then timestampadd
-    timestampdiff union
-    using values varchar when where with
+    timestampdiff union using values varchar when where with
 """
 _SYNTAX = frozenset(_SYNTAX_TEXT.split())
 _TELLS_WITHOUT_PARENTHESES = frozenset(
