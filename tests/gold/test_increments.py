@@ -73,6 +73,10 @@ def test_what_changes_no_answer_moves_the_bookmark_and_writes_no_file(new_silver
     assert plan(silver, model).step is Step.NOTHING
     silver.sql("call lake.system.rewrite_data_files(table => '{}', options => map('rewrite-all', 'true'))")
     assert plan(silver, model).step is Step.BOOKMARK
+    silver.append(minute(3, type="purchase", product="tea"))
+    assert plan(silver, model).takes_rows_out is False  # nor does a compaction among the appends
+    silver.built(model)
+    assert [row[2] for row in gold_rows(silver, model)] == [2]
 
 
 def test_a_session_is_bridged_split_and_gone(new_silver: NewSilver) -> None:
