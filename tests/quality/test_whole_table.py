@@ -84,7 +84,7 @@ def test_the_command_prints_what_was_found_and_fails_if_silver_would_be_stopped(
     spark: SparkSession, shared_lake: Lake, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """In the session of the tests, because a second one cannot start in their process."""
-    monkeypatch.setattr(smelter.quality.whole_table, "start_spark", lambda *_: spark.newSession())
+    monkeypatch.setattr(smelter.quality.whole_table, "start_spark", lambda *_, **__: spark.newSession())
     monkeypatch.setattr("pyspark.sql.SparkSession.stop", lambda _: None)
     check = "name: small, check: between, column: n, max: 2, on_failure: {}"
     warns = with_silver(spark, a_dataset(shared_lake, check.format("warn")), "('a', 1), ('b', 3)")

@@ -40,6 +40,28 @@ def test_a_new_column_reaches_silver_also_when_no_row_came(make: Make) -> None:
     assert things.silver() == recomputed(things)
 
 
+def test_columns_that_came_after_the_last_row_are_there_in_a_first_run(make: Make) -> None:
+    things = make(FIRST)
+    things.arrive(some("a", text="x"))
+    renamed = FIELDS.replace("text:   {type: string}", "words: {type: string, was: text}") + "  more: {type: int}\n"
+    change(things, FIRST, renamed)
+    things.build()
+    assert [(row["words"], row["more"]) for row in things.silver()] == [("x", None)]
+
+
+def test_a_changed_column_is_seen_by_who_reads_silver_at_a_snapshot(make: Make) -> None:
+    things = make(FIRST)
+    things.arrive(some("a"))
+    things.build()
+    change(things, FIRST, FIELDS + "  more: {type: string}\n")
+    things.build()
+    table = load_table(things.lake, SILVER, things.name)
+    snapshot = table.current_snapshot()
+    assert snapshot is not None
+    assert snapshot.schema_id == table.schema().schema_id
+    assert things.build().taken == ()
+
+
 def test_a_renamed_column_keeps_its_values_and_needs_no_rebuild(make: Make) -> None:
     things = make(FIRST + ", columns: {loud: 'upper(text)'}")
     things.arrive(some("a", text="x"))

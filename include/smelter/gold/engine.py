@@ -24,7 +24,7 @@ class Engine:
     def session(self, folder: Path) -> SparkSession:
         """The session; a new one has the folder, which nobody else uses, for its log and scratch files."""
         if self._session is None:
-            self._session = start_spark(self._lake, "smelt gold", folder)
+            self._session = start_spark(self._lake, "smelt gold", folder, builds=True)
         return self._session
 
     def __enter__(self) -> Engine:

@@ -91,9 +91,9 @@ def merge(
 
 
 def append(spark: SparkSession, namespace: str, name: str, rows: DataFrame, summary: Mapping[str, str]) -> None:
-    """Add rows, in one commit that carries the summary."""
+    """Add rows, a file for each of their parts, in one commit that carries the summary."""
     with _summary(spark, summary):
-        rows.writeTo(spark_name(namespace, name)).append()
+        rows.writeTo(spark_name(namespace, name)).option("distribution-mode", "none").append()
 
 
 def replace(

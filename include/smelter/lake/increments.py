@@ -35,10 +35,10 @@ _TAKES_ROWS_OUT = (Operation.DELETE, Operation.OVERWRITE)
 class Slice:
     """A part of a table's history that is read at once."""
 
-    start: int | None  # the snapshot that is already in; without one, `end` is read as it was
+    start: int | None  # the snapshot that is already in; without one, the table is read as it is
     bookmark: Bookmark  # where the reader is when it has this slice
     rows: int  # as the summaries tell, before anything is left out
-    now: int | None = None  # rows have left since: only those that are in this snapshot count
+    has_removals: bool = False  # rows have left since: only those that are still there count
     since: datetime | None = None
     is_in_order: bool = True  # every row was ingested later than all that the reader has
 
@@ -67,40 +67,45 @@ def backlog_of(table: Table, bookmark: Bookmark | None, most_rows: int) -> Backl
     if head is None:
         return Backlog(())
     if bookmark is None:
-        return Backlog(tuple(_whole(table, head, None, None, most_rows)))
+        return Backlog(tuple(_whole(table, head, None, most_rows)))
     past = list(ancestors(table.metadata))
     _refuse_another(table, bookmark, past)
     since = _since(past, bookmark.snapshot)
     if since is None:
         why = f"the snapshot that it had read ({bookmark.snapshot}) was expired"
-        return Backlog(tuple(_whole(table, head, None, None, most_rows, in_order=False)), begins_anew=why)
-    now = _now(table, since)
+        return Backlog(tuple(_whole(table, head, None, most_rows, in_order=False)), begins_anew=why)
+    has_removals = _has_removals(table, since)
     slices: list[Slice] = []
     if bookmark.through is not None:
         read = next(one for one in past if one.snapshot_id == bookmark.snapshot)
-        slices += _whole(table, read, bookmark.through, now, most_rows)
+        slices += _whole(table, read, bookmark.through, most_rows)
         bookmark = slices[-1].bookmark if slices else replace(bookmark, through=None)
-    slices += _ranges(since, bookmark, now, most_rows)
+    slices += _ranges(since, bookmark, has_removals, most_rows)
     return Backlog(tuple(slices))
 
 
 def read_slice(spark: SparkSession, namespace: str, name: str, part: Slice) -> DataFrame:
-    """The rows of a slice. Iceberg's range read brings removed rows back, hence the second look at what is there."""
+    """The rows of a slice, with the columns that the table has now.
+
+    Without a start the table is read as it is, not as it was at the end of the slice: that snapshot may have other
+    columns. Rows that came since are read again by the next slice, and a merge of known rows changes nothing.
+    Iceberg's range read brings removed rows back, hence the second look at what is there.
+    """
     from pyspark.sql import functions as F  # noqa: N812
 
     source = f"{CATALOG_NAME}.{namespace}.{name}"
-    if part.start is not None:
-        bounds = {"start-snapshot-id": str(part.start), "end-snapshot-id": str(part.end)}
-        rows = spark.read.options(**bounds).table(source)
-    else:
-        rows = spark.read.option("versionAsOf", str(part.end)).table(source)
+    if part.start is None:
+        rows = spark.table(source)
         if part.since is not None:
             rows = rows.where(F.col("_ingested_at") > F.lit(part.since))
         if part.bookmark.through is not None:
             rows = rows.where(F.col("_ingested_at") <= F.lit(part.bookmark.through))
-    if part.now is None:
         return rows
-    still_there = spark.read.option("versionAsOf", str(part.now)).table(source).select(*_IDENTITY)
+    bounds = {"start-snapshot-id": str(part.start), "end-snapshot-id": str(part.end)}
+    rows = spark.read.options(**bounds).table(source)
+    if not part.has_removals:
+        return rows
+    still_there = spark.table(source).select(*_IDENTITY)
     return rows.join(still_there, on=list(_IDENTITY), how="left_semi").select(*rows.columns)
 
 
@@ -130,8 +135,8 @@ def _since(past: Sequence[Snapshot], read: int) -> list[Snapshot] | None:
     return None
 
 
-def _now(table: Table, since: Sequence[Snapshot]) -> int | None:
-    """The current snapshot, if rows were taken out since; a removal that is not ours is refused."""
+def _has_removals(table: Table, since: Sequence[Snapshot]) -> bool:
+    """Were rows taken out since? A removal that is not ours is refused."""
     removals = [one for one in since if one.summary is not None and one.summary.operation in _TAKES_ROWS_OUT]
     for one in removals:
         if told(one, REMOVAL) is None:
@@ -142,17 +147,17 @@ def _now(table: Table, since: Sequence[Snapshot]) -> int | None:
                 data="nothing was published; silver is as it was before",
                 next_step=f"if that was meant, take bronze as it is now: smelt silver {name} --rebuild",
             )
-    return table.metadata.current_snapshot_id if removals else None
+    return bool(removals)
 
 
-def _ranges(since: Sequence[Snapshot], bookmark: Bookmark, now: int | None, most_rows: int) -> Iterator[Slice]:
+def _ranges(since: Sequence[Snapshot], bookmark: Bookmark, has_removals: bool, most_rows: int) -> Iterator[Slice]:
     start, rows, in_order = bookmark.snapshot, 0, True
     for number, snapshot in enumerate(since):
         rows += int(told(snapshot, "added-records") or 0) if _appends(snapshot) else 0
         newest, in_order = _newest(snapshot, bookmark, in_order)
         bookmark = Bookmark(bookmark.table, snapshot.snapshot_id, newest)
         if rows >= most_rows or number == len(since) - 1:
-            yield Slice(start, bookmark, rows, now, is_in_order=in_order)
+            yield Slice(start, bookmark, rows, has_removals, is_in_order=in_order)
             start, rows, in_order = snapshot.snapshot_id, 0, True
 
 
@@ -172,14 +177,14 @@ def _appends(snapshot: Snapshot) -> bool:
 
 
 def _whole(
-    table: Table, snapshot: Snapshot, since: datetime | None, now: int | None, most_rows: int, *, in_order: bool = True
+    table: Table, snapshot: Snapshot, since: datetime | None, most_rows: int, *, in_order: bool = True
 ) -> Iterator[Slice]:
-    """One snapshot as it was, from a moment on, cut between moments of ingestion."""
+    """What one snapshot has, from a moment on, cut between moments of ingestion."""
     uuid = str(table.metadata.table_uuid)
     ends = _moments(table, snapshot.snapshot_id, since)
     if ends is None or (not ends and since is None):
         count = int(told(snapshot, "total-records") or 0)
-        yield Slice(None, Bookmark(uuid, snapshot.snapshot_id), count, now, since, in_order)
+        yield Slice(None, Bookmark(uuid, snapshot.snapshot_id), count, since=since, is_in_order=in_order)
         return
     rows = 0
     for number, (moment, count) in enumerate(ends):
@@ -187,7 +192,8 @@ def _whole(
         is_last = number == len(ends) - 1
         if rows >= most_rows or is_last:
             through = None if is_last else moment
-            yield Slice(None, Bookmark(uuid, snapshot.snapshot_id, moment, through), rows, now, since, in_order)
+            bookmark = Bookmark(uuid, snapshot.snapshot_id, moment, through)
+            yield Slice(None, bookmark, rows, since=since, is_in_order=in_order)
             since, rows = moment, 0
 
 

@@ -48,7 +48,7 @@ def _session(lake: Lake, dataset: str, run: str, spark: SparkSession | None) -> 
         return
     warm_up()
     folder = lake.job_folder("quality", run)
-    session = start_spark(lake, f"smelter quality {dataset}", folder)
+    session = start_spark(lake, f"smelter quality {dataset}", folder, builds=True)
     try:
         yield session
     finally:

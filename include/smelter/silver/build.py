@@ -79,7 +79,7 @@ def build_silver(
         backlog = work.backlog()
         report = work.begin(backlog)
         if not any(part.rows for part in backlog.slices) and not wishes.rebuild:
-            work.skip(backlog)
+            work.skip(backlog, columns_changed=report.columns_changed)
             return work.end(report, [])
         return work.end(report, work.take(backlog, held, spark))
 
@@ -129,16 +129,22 @@ class _Work:
             is_rebuild=self._wishes.rebuild,
         )
 
-    def skip(self, backlog: Backlog) -> None:
-        """Snapshots without rows, such as a compaction: only the bookmark moves, and no JVM is needed."""
-        if self._table is not None and backlog.slices:
-            move_bookmark(self._table, bookmark_summary(backlog.slices[-1].bookmark))
+    def skip(self, backlog: Backlog, *, columns_changed: bool) -> None:
+        """Snapshots without rows, such as a compaction: only the bookmark moves, and no JVM is needed.
+
+        Changed columns get a snapshot too: whoever reads silver at one sees the columns that it was made with.
+        """
+        if self._table is None:
+            return
+        bookmark = backlog.slices[-1].bookmark if backlog.slices else bookmark_of(self._table)
+        if bookmark is not None and (backlog.slices or columns_changed):
+            move_bookmark(self._table, bookmark_summary(bookmark))
 
     def take(self, backlog: Backlog, held: Lease, spark: SparkSession | None) -> list[Taken]:
         """Every slice, oldest first, each with a commit of its own."""
         if self._contract.quality:
             warm_up()
-        session = spark or start_spark(self._lake, f"silver {self._dataset}", self._log.parent)
+        session = spark or start_spark(self._lake, f"silver {self._dataset}", self._log.parent, builds=True)
         held.share_with(jvm_of(session))
         self._hooks.reach("spark_started")
         taken = []
