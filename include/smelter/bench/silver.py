@@ -22,6 +22,7 @@ from smelter.lake.home import SILVER, Lake
 from smelter.lake.session import start_spark
 from smelter.lake.tables import load_table
 from smelter.silver.build import Wishes, build_silver
+from smelter.silver.report import SilverReport
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -140,47 +141,59 @@ class SilverBench:
 
 
 _METHOD = """An increment is mostly of the last two days; one row in fifty is up to a week late, one in twenty is known
-already. The tables have 100,000 rows a day. The first round warms up and does not count. The runs with and without
+already. The tables have 100,000 rows a day and grow in turns. The first round warms up and does not count. The runs with and without
 checks are whole commands, from the start of Python to its end, each on a table that is not there yet, in turns."""
 
 
 def bench_silver(lake: Lake, shipped: Contract, sizes: tuple[int, int], increment: int, say: Say) -> SilverBench:
-    """Grow two tables, then run the command with checks and without."""
+    """Grow two tables in turns, then run the command with checks and without."""
     spark = start_spark(lake, "smelter bench", lake.root / "run" / "bench", builds=True)
-    grown = tuple(_grow(spark, lake, shipped, rows, increment, say) for rows in sizes)
+    tables = [_Growing(spark, lake, shipped, rows, increment, say) for rows in sizes]
+    for number in range(ROUNDS):
+        for table in tables:  # in turns: the JVM is quicker in each round than in the one before
+            table.grow(number)
+    small, large = (table.grown() for table in tables)
     datasets = {name: Benched.of(lake, shipped, name, quality) for name, quality in _GATES.items()}
     for one in datasets.values():
         one.fill(spark, sizes[0])
     spark.stop()
     gate = _gate(datasets, sizes[0], say)
-    assert len(grown) == 2
-    return SilverBench(machine("pyspark", "pyiceberg", "great-expectations"), (grown[0], grown[1]), gate)
+    return SilverBench(machine("pyspark", "pyiceberg", "great-expectations"), (small, large), gate)
 
 
 _SMELT = "from smelter.cli.main import main; main()"
 _GATES = {"unchecked": "", "checked": f"quality:{CHECKS}"}
 
 
-def _grow(spark: SparkSession, lake: Lake, shipped: Contract, rows: int, increment: int, say: Say) -> Grown:
-    data = Benched.of(lake, shipped, f"grown_{rows}")
-    data.fill(spark, rows)
-    build_silver(lake, data.contract.dataset, Wishes(), spark=spark)
-    say(f"a table of {rows:,} rows")
-    rounds, scanned = [], 0
-    for number in range(ROUNDS):
-        data.add(spark, rows, increment, number)
-        cost, report = _measured(lambda: build_silver(lake, data.contract.dataset, Wishes(), spark=spark))
-        rounds.append(cost)
+class _Growing:
+    """A table of a number of rows, into which increments are merged."""
+
+    def __init__(self, spark: SparkSession, lake: Lake, shipped: Contract, rows: int, increment: int, say: Say) -> None:
+        self._spark, self._rows, self._increment, self._say = spark, rows, increment, say
+        self._data = Benched.of(lake, shipped, f"grown_{rows}")
+        self._data.fill(spark, rows)
+        self._build()
+        self._rounds: list[Cost] = []
+        self._scanned = 0
+        say(f"a table of {rows:,} rows")
+
+    def grow(self, number: int) -> None:
+        """Merge one increment."""
+        self._data.add(self._spark, self._rows, self._increment, number)
+        started, used = time.monotonic(), cpu_seconds()
+        report = self._build()
+        cost = Cost(round(time.monotonic() - started, 3), round(cpu_seconds() - used, 2))
+        self._rounds.append(cost)
         spans = report.taken[0].spans
-        scanned = _files(data, spans.filter("event_timestamp") if spans is not None else None)
-        say(f"{increment:,} rows into {rows:,}: {cost.seconds:.2f} s, {cost.cpu_seconds:.2f} CPU-s")
-    return Grown(rows, increment, _files(data, None), scanned, tuple(rounds))
+        self._scanned = _files(self._data, spans.filter("event_timestamp") if spans is not None else None)
+        self._say(f"{self._increment:,} rows into {self._rows:,}: {cost.seconds:.2f} s, {cost.cpu_seconds:.2f} CPU-s")
 
+    def grown(self) -> Grown:
+        """What it took."""
+        return Grown(self._rows, self._increment, _files(self._data, None), self._scanned, tuple(self._rounds))
 
-def _measured(step: Callable[[], Any]) -> tuple[Cost, Any]:
-    started, used = time.monotonic(), cpu_seconds()
-    result = step()
-    return Cost(round(time.monotonic() - started, 3), round(cpu_seconds() - used, 2)), result
+    def _build(self) -> SilverReport:
+        return build_silver(self._data.lake, self._data.contract.dataset, Wishes(), spark=self._spark)
 
 
 def _files(data: Benched, row_filter: Any) -> int:
