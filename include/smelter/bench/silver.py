@@ -141,8 +141,9 @@ class SilverBench:
 
 
 _METHOD = """An increment is mostly of the last two days; one row in fifty is up to a week late, one in twenty is known
-already. The tables have 100,000 rows a day and grow in turns. The first round warms up and does not count. The runs with and without
-checks are whole commands, from the start of Python to its end, each on a table that is not there yet, in turns."""
+already. The tables have 100,000 rows a day, and grow in turns. The first round warms up and does not count. The runs
+with and without checks are whole commands, from the start of Python to its end, each on a table that is not there yet,
+in turns."""
 
 
 def bench_silver(lake: Lake, shipped: Contract, sizes: tuple[int, int], increment: int, say: Say) -> SilverBench:
