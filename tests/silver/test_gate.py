@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from conftest import Make
-from things import FIRST, Things, moment, recomputed
+from things import FIELDS, FIRST, Things, contract_of, moment, recomputed
 
 from smelter.errors import Refused
 from smelter.lake.bookmarks import bookmark_of
@@ -42,6 +42,17 @@ def test_a_failed_check_leaves_silver_its_snapshots_and_its_bookmark_untouched(t
     assert "regions are small" in told.value.what
     assert "2 " in told.value.what
     assert "--publish-anyway" in told.value.next_step
+
+
+def test_a_failed_check_keeps_a_new_column_out_too(things: Things) -> None:
+    wider = contract_of(FIRST, name=things.name, version=2, fields=FIELDS + "  more: {type: int}\n", quality=CHECKS)
+    things.become(wider)
+    things.arrive(some("b", region=10, more=1))
+    with pytest.raises(Refused):
+        things.build()
+    assert "more" not in [field.name for field in load_table(things.lake, SILVER, things.name).schema().fields]
+    assert things.build(publish_anyway="yes").columns_changed
+    assert [row["more"] for row in things.silver()] == [None, 1]
 
 
 def test_a_first_increment_that_fails_leaves_no_table(make: Make) -> None:

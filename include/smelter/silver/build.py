@@ -77,11 +77,10 @@ def build_silver(
     with lease(lake, SILVER, dataset, f"smelt silver {dataset}", wishes.wait_seconds, hooks.say) as held:
         work = _Work(lake, dataset, wishes, hooks)
         backlog = work.backlog()
-        report = work.begin(backlog)
         if not any(part.rows for part in backlog.slices) and not wishes.rebuild:
-            work.skip(backlog, columns_changed=report.columns_changed)
-            return work.end(report, [])
-        return work.end(report, work.take(backlog, held, spark))
+            work.skip(backlog)
+            return work.report(backlog, [])
+        return work.report(backlog, work.take(backlog, held, spark))
 
 
 class _Work:
@@ -100,6 +99,7 @@ class _Work:
             )
         self._table = find_table(lake, SILVER, dataset)
         self._log = lake.job_folder(SILVER, dataset) / SPARK_LOG
+        self._columns_changed = False
 
     def backlog(self) -> Backlog:
         """What is to be read; all of bronze at once for a rebuild."""
@@ -114,34 +114,22 @@ class _Work:
             return Backlog(slices, begins_anew="none of its snapshots says how far it had come")
         return found
 
-    def begin(self, backlog: Backlog) -> SilverReport:
-        """The report so far, after columns that the contract has gained, lost or renamed are so in silver too."""
-        changed = False
-        if self._table is not None and not self._wishes.rebuild:
-            changed = self._evolve(self._table)
-        if backlog.begins_anew:
-            self._hooks.say(f"silver.{self._dataset} begins anew from all of bronze: {backlog.begins_anew}")
-        return SilverReport(
-            self._dataset,
-            self._contract.label,
-            began_anew=backlog.begins_anew,
-            columns_changed=changed,
-            is_rebuild=self._wishes.rebuild,
-        )
-
-    def skip(self, backlog: Backlog, *, columns_changed: bool) -> None:
+    def skip(self, backlog: Backlog) -> None:
         """Snapshots without rows, such as a compaction: only the bookmark moves, and no JVM is needed.
 
         Changed columns get a snapshot too: whoever reads silver at one sees the columns that it was made with.
         """
         if self._table is None:
             return
+        self._evolve(self._table)
         bookmark = backlog.slices[-1].bookmark if backlog.slices else bookmark_of(self._table)
-        if bookmark is not None and (backlog.slices or columns_changed):
+        if bookmark is not None and (backlog.slices or self._columns_changed):
             move_bookmark(self._table, bookmark_summary(bookmark))
 
     def take(self, backlog: Backlog, held: Lease, spark: SparkSession | None) -> list[Taken]:
         """Every slice, oldest first, each with a commit of its own."""
+        if backlog.begins_anew:
+            self._hooks.say(f"silver.{self._dataset} begins anew from all of bronze: {backlog.begins_anew}")
         if self._contract.quality:
             warm_up()
         session = spark or start_spark(self._lake, f"silver {self._dataset}", self._log.parent, builds=True)
@@ -160,9 +148,17 @@ class _Work:
                 session.stop()
         return taken
 
-    def end(self, report: SilverReport, taken: list[Taken]) -> SilverReport:
-        """The report, with what silver holds now."""
-        return replace(report, taken=tuple(taken), rows=self._rows())
+    def report(self, backlog: Backlog, taken: list[Taken]) -> SilverReport:
+        """What was done, and what silver holds now."""
+        return SilverReport(
+            self._dataset,
+            self._contract.label,
+            self._wishes.rebuild,
+            backlog.begins_anew,
+            self._columns_changed,
+            tuple(taken),
+            self._rows(),
+        )
 
     def _take(self, spark: SparkSession, part: Slice, place: tuple[int, int]) -> Taken:
         """Read, shape, judge, write: nothing is published if the judgement says stop."""
@@ -200,6 +196,8 @@ class _Work:
         if self._table is None:
             schema = schema_of(rows.schema, "silver.columns: ")
             self._table = ensure_derived(self._lake, SILVER, self._dataset, schema, partitions, properties)
+        elif not self._wishes.rebuild:
+            self._evolve(self._table)
         self._hooks.reach("table_ready")
         if self._wishes.rebuild:
             replace_table(spark, SILVER, self._dataset, rows, partitions, properties, summary)
@@ -207,11 +205,12 @@ class _Work:
             merge_rows(spark, self._contract, rows, spans, summary, in_order=part.is_in_order)
         self._table = load_table(self._lake, SILVER, self._dataset)
 
-    def _evolve(self, table: Table) -> bool:
+    def _evolve(self, table: Table) -> None:
+        """Columns that the contract has gained, lost or renamed are so in silver too."""
         was = table.metadata.current_schema_id
         wanted = wanted_schema(table, self._contract)
         evolve(table, wanted, origins(table, self._contract, self._bronze), properties_of(self._contract, self._bronze))
-        return table.refresh().metadata.current_schema_id != was
+        self._columns_changed |= table.refresh().metadata.current_schema_id != was
 
     def _refuse_unless_same(self, table: Table) -> None:
         changed = what_changed(table, self._contract, self._bronze)

@@ -78,7 +78,7 @@ def _stopped(verdict: Verdict, dataset: str) -> Refused:
     return Refused(
         f"{len(verdict.stopped)} of {len(verdict.results)} checks failed, so nothing was published:\n  {said}",
         where=f"rows of bronze.{dataset} that silver does not have yet",
-        data=f"silver.{dataset} and its bookmark are as they were; the verdict is in ops.quality",
+        data=f"silver.{dataset} and its bookmark are as before this slice; the verdict is in ops.quality",
         next_step="mend the source or the check; or take it upon yourself: "
         f'smelt silver {dataset} --publish-anyway "REASON"',
     )
