@@ -75,3 +75,8 @@ def test_a_dataset_that_is_not_there_is_refused(built: Things, capsys: pytest.Ca
     said = Said(capsys, built.lake, "silver", "thinks")
     assert said.code == 3
     assert "nothing has been ingested for thinks" in said.err
+
+
+def test_an_override_without_a_reason_is_no_override(built: Things, capsys: pytest.CaptureFixture[str]) -> None:
+    said = Said(capsys, built.lake, "silver", built.name, "--publish-anyway", " ")
+    assert (said.code, "wants a reason" in said.err) == (2, True)

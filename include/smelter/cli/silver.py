@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from smelter.cli.session import complete_dataset, counted, print_json, session_of
+from smelter.errors import WrongUsage
 
 if TYPE_CHECKING:
     from smelter.silver.report import SilverReport, Taken
@@ -28,8 +29,9 @@ def silver(
         bool, typer.Option("--rebuild", help="Build all of it anew from bronze, in one commit; after a changed key.")
     ] = False,
     publish_anyway: Annotated[
-        str, typer.Option("--publish-anyway", metavar="REASON", help="Publish also if a check says stop; recorded.")
-    ] = "",
+        str | None,
+        typer.Option("--publish-anyway", metavar="REASON", help="Publish also if a check says stop; recorded."),
+    ] = None,
     wait: Annotated[
         float, typer.Option("--wait", min=0, metavar="SECONDS", help="How long to wait for another who changes it.")
     ] = WAIT_SECONDS,
@@ -42,9 +44,11 @@ def silver(
     """
     from smelter.silver.build import Hooks, Wishes, build_silver
 
+    if publish_anyway is not None and not publish_anyway.strip():
+        raise WrongUsage("--publish-anyway wants a reason: it is recorded", next_step='--publish-anyway "REASON"')
     session = session_of(context)
     session.ingested(dataset)
-    wishes = Wishes(rebuild, publish_anyway, wait, session.settings.max_rows_per_slice)
+    wishes = Wishes(rebuild, publish_anyway or "", wait, session.settings.max_rows_per_slice)
     hooks = Hooks(
         taken=lambda one: None if as_json else _print_taken(one),
         say=lambda line: print(line, file=sys.stderr, flush=True),
