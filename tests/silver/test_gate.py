@@ -41,6 +41,7 @@ def test_a_failed_check_leaves_silver_its_snapshots_and_its_bookmark_untouched(t
     assert before == (things.silver(), things.snapshots(), bookmark_of(load_table(things.lake, SILVER, things.name)))
     assert "regions are small" in told.value.what
     assert "2 " in told.value.what
+    assert [line.rpartition(":")[2] for line in told.value.what.splitlines() if ".json:" in line] == ["1  10", "2  10"]
     assert "--publish-anyway" in told.value.next_step
 
 

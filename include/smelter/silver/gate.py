@@ -8,17 +8,20 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from smelter.contracts import Contract
+from smelter.contracts.faults import printable
 from smelter.errors import Refused
 from smelter.lake.home import Lake
 from smelter.lake.increments import Slice
 from smelter.quality.gate import judge
 from smelter.quality.others import rows_of
 from smelter.quality.records import record
-from smelter.quality.verdict import Decision, Question, Scope, Verdict
+from smelter.quality.verdict import Decision, Question, Result, Scope, Verdict
 from smelter.silver.definition import silver_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+
+_SHOWN = 3
 
 
 @dataclass(frozen=True)
@@ -74,7 +77,7 @@ def _question(increment: Increment, at: datetime, scope: Scope) -> Question:
 
 def _stopped(verdict: Verdict, dataset: str) -> Refused:
     """Which checks failed, with the numbers and a few of the rows, and what can be done."""
-    said = "\n  ".join(one.sentence for one in verdict.stopped)
+    said = "\n  ".join(line for one in verdict.stopped for line in (one.sentence, *_examples(one)))
     return Refused(
         f"{len(verdict.stopped)} of {len(verdict.results)} checks failed, so nothing was published:\n  {said}",
         where=f"rows of bronze.{dataset} that silver does not have yet",
@@ -82,3 +85,10 @@ def _stopped(verdict: Verdict, dataset: str) -> Refused:
         next_step="mend the source or the check; or take it upon yourself: "
         f'smelt silver {dataset} --publish-anyway "REASON"',
     )
+
+
+def _examples(result: Result) -> list[str]:
+    """A few of the rows, as `smelt trace` takes them; all that were kept are in `ops.quality`."""
+    shown = [f"  {printable(one.source)}:{one.position}  {printable(one.found)}" for one in result.examples[:_SHOWN]]
+    more = result.failing - len(shown)
+    return [*shown, f"  and {more:,} more"] if shown and more > 0 else shown
