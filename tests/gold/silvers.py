@@ -14,8 +14,10 @@ from typing import TYPE_CHECKING, Any
 from smelter.contracts import Contract, parse_contract
 from smelter.gold.build import Built, GoldReport, build_gold
 from smelter.gold.models import Model, load_models, parse_model
+from smelter.lake.bookmarks import Bookmark, bookmark_summary
 from smelter.lake.derived import ensure_derived, merge, spark_name
 from smelter.lake.home import GOLD, SILVER, Lake
+from smelter.lake.increments import REMOVAL
 from smelter.lake.spark_types import schema_of
 from smelter.lake.tables import load_table
 
@@ -32,6 +34,7 @@ _COLUMNS = """
     _source string, _position bigint, _arrived_at timestamp, _ingested_at timestamp, _batch string, _contract string,
     _merged_at timestamp
 """
+_OURS = bookmark_summary(Bookmark("bronze", 1))
 _UPSERT = ("WHEN MATCHED THEN UPDATE SET *", "WHEN NOT MATCHED THEN INSERT *")
 
 
@@ -91,13 +94,15 @@ class Silver:
     def upsert(self, *events: Event) -> Silver:
         """What keep_latest does: one merge, copy-on-write."""
         self.rows |= {event.id: event for event in events}
-        merge(self.spark, SILVER, self.name, self._frame(events), "t.event_id = s.event_id", _UPSERT, {})
+        merge(self.spark, SILVER, self.name, self._frame(events), "t.event_id = s.event_id", _UPSERT, _OURS)
         return self
 
     def delete(self, *ids: str) -> Silver:
         for name in ids:
             self.rows.pop(name, None)
+        self.spark.conf.set(f"spark.sql.iceberg.snapshot-property.{REMOVAL}", "undo:1")
         self.sql(f"delete from {{}} where event_id in ({', '.join(map(repr, ids))})")
+        self.spark.conf.unset(f"spark.sql.iceberg.snapshot-property.{REMOVAL}")
         return self
 
     def sql(self, statement: str) -> None:

@@ -14,7 +14,7 @@ from smelter.gold.build import Hooks, build_gold
 from smelter.gold.models import Model
 from smelter.gold.plan import Plan, Step, plan_of
 from smelter.gold.standing import gold_standing
-from smelter.lake.derived import spark_name
+from smelter.lake.derived import move_bookmark, spark_name
 from smelter.lake.home import SILVER
 from smelter.lake.lease import lease
 
@@ -178,6 +178,26 @@ def test_a_silver_that_is_another_one_is_read_whole_and_the_report_says_why(new_
     assert plan(silver, model).step is Step.WINDOWS
     silver.table.maintenance.expire_snapshots().by_id(read).commit()
     assert (plan(silver, model).step, "expired" in plan(silver, model).why) == (Step.WHOLE, True)
+
+
+def test_rows_that_a_stranger_changed_in_place_are_computed_again(new_silver: NewSilver) -> None:
+    silver = new_silver().append(minute(1, user="ann"), minute(2, user="ann"))
+    model = silver.model(TUMBLING, "select window_start, max(user_id) as last from source group by 1")
+    silver.built(model)
+    silver.sql("update {} set user_id = 'bob'")
+    assert "not Smelter" in silver.built(model).why
+    assert [row[1] for row in gold_rows(silver, model)] == ["bob"]
+
+
+def test_a_column_that_was_dropped_and_came_back_is_another_one(new_silver: NewSilver) -> None:
+    silver = new_silver().append(minute(1, user="ann"))
+    model = silver.model(TUMBLING, "select window_start, max(user_id) as last from source group by 1")
+    silver.built(model)
+    silver.sql("alter table {} drop column user_id")
+    silver.sql("alter table {} add column user_id string")
+    move_bookmark(silver.table, {})
+    assert "another one under the same name" in silver.built(model).why
+    assert [row[1] for row in gold_rows(silver, model)] == [None]
 
 
 def test_one_model_that_fails_leaves_the_others_built(new_silver: NewSilver) -> None:

@@ -9,8 +9,10 @@ from conftest import Make
 from things import FIELDS, FIRST, LATEST, STABLE, Things, contract_of, moment, recomputed
 
 from smelter.errors import Refused
-from smelter.lake.home import SILVER
+from smelter.lake.derived import evolve
+from smelter.lake.home import BRONZE, SILVER
 from smelter.lake.tables import load_table
+from smelter.silver.definition import origins, properties_of, wanted_schema
 from smelter.silver.standing import standing_of
 
 
@@ -125,6 +127,35 @@ def test_a_changed_derived_column_is_rebuilt_with_its_new_type(make: Make, after
     things.build()
     name = "number" if "number" in after else "digits"
     assert [row[name] for row in things.silver()] == ([7.0, 8.0] if name == "number" else [1, 1])
+
+
+def test_a_wider_field_under_a_derived_column_asks_for_a_rebuild(make: Make) -> None:
+    silver = FIRST + ", columns: {twice: 'region + region'}"
+    things = make(silver)
+    things.arrive(some("a"))
+    things.build()
+    change(things, silver, FIELDS.replace("region: {type: int}", "region: {type: long}"))
+    with pytest.raises(Refused, match="derived columns"):
+        things.build()
+    things.build(rebuild=True)
+    things.arrive(some("b", region=3_000_000_000))
+    things.build()
+    assert [row["twice"] for row in things.silver()] == [2, 6_000_000_000]
+
+
+def test_columns_that_a_killed_run_changed_get_their_snapshot_from_the_next(make: Make) -> None:
+    things = make(FIRST)
+    things.arrive(some("a"))
+    things.build()
+    change(things, FIRST, FIELDS + "  more: {type: string}\n")
+    table, bronze = load_table(things.lake, SILVER, things.name), load_table(things.lake, BRONZE, things.name)
+    contract = things.contract
+    evolve(table, wanted_schema(table, contract), origins(table, contract, bronze), properties_of(contract, bronze))
+    things.build()
+    table = load_table(things.lake, SILVER, things.name)
+    snapshot = table.current_snapshot()
+    assert snapshot is not None
+    assert snapshot.schema_id == table.schema().schema_id
 
 
 def test_a_promise_about_time_changes_without_a_rebuild(make: Make) -> None:

@@ -192,14 +192,67 @@ def test_a_batch_that_is_committed_after_a_later_one_is_still_the_first(make: Ma
     assert things.silver() == recomputed(things)
 
 
-def commit_earlier(things: Things, text: str) -> None:
-    """A batch that was prepared before everything that is there, and is committed now."""
+def test_a_run_that_begins_anew_and_is_killed_still_puts_a_late_batch_first(make: Make) -> None:
+    things = make(FIRST)
+    things.arrive(some(things, "z"))
+    things.arrive(some(things, "a", text="second"))
+    things.build()
+    late = [row for row in rows_of_bronze(things) if row["id"] == "a"]
+    commit_earlier(things, text="first", rows=late, seconds=0.000001)
+    expire(things, BRONZE)
+    run(things, 1, "published")
+    things.build(most_rows=1)
+    assert things.silver() == recomputed(things)
+    assert [row["text"] for row in things.silver() if row["id"] == "a"] == ["first"]
+
+
+def test_a_source_that_was_taken_out_and_read_again_counts_once(make: Make) -> None:
+    things = make(FIRST)
+    things.arrive(some(things, "z"))
+    things.build()
+    things.arrive(some(things, "a", text="old"))
+    (taken_out,) = [row for row in rows_of_bronze(things) if row["id"] == "a"]
+    remove(things, "a", **{REMOVAL: "undo:1"})
+    again = [taken_out | {"text": "new", "_ingested_at": taken_out["_ingested_at"] + timedelta(seconds=5)}]
+    append(things, again)
+    things.build()
+    assert [row["text"] for row in things.silver() if row["id"] == "a"] == ["new"]
+    assert things.silver() == recomputed(things)
+
+
+def test_a_rollback_is_told_from_an_expiry(make: Make) -> None:
+    things = make(FIRST)
+    for name in "ab":
+        things.arrive(some(things, name))
+    expire(things, BRONZE)
+    kept = load_table(things.lake, BRONZE, things.name).metadata.current_snapshot_id
+    things.arrive(some(things, "c"))
+    things.build()
+    things.spark.sql(f"CALL lake.system.rollback_to_snapshot('lake.bronze.{things.name}', {kept})")
+    with pytest.raises(Refused, match="rolled back"):
+        things.build()
+
+
+def test_a_rebuild_from_nothing_is_refused(make: Make) -> None:
+    with pytest.raises(Refused, match="no rows to build"):
+        make(FIRST).build(rebuild=True)
+
+
+def rows_of_bronze(things: Things) -> list[dict[str, Any]]:
+    return load_table(things.lake, BRONZE, things.name).scan().to_arrow().to_pylist()
+
+
+def commit_earlier(things: Things, text: str, rows: list[dict[str, Any]] | None = None, seconds: float = 9) -> None:
+    """A batch that was prepared before rows that are there, and is committed now."""
+    rows = rows or rows_of_bronze(things)
+    at: datetime = rows[0]["_ingested_at"] - timedelta(seconds=seconds)
+    append(things, [row | {"_ingested_at": at, "_source": "file:///late.json", "text": text} for row in rows])
+
+
+def append(things: Things, rows: list[dict[str, Any]]) -> None:
     table = load_table(things.lake, BRONZE, things.name)
-    rows = table.scan().to_arrow().to_pylist()
-    at: datetime = rows[0]["_ingested_at"] - timedelta(seconds=9)
-    changed = [row | {"_ingested_at": at, "_source": "file:///late.json", "text": text} for row in rows]
-    arrow = pa.Table.from_pylist(changed, schema=table.schema().as_arrow())
-    table.append(arrow, snapshot_properties={INGESTED_AT: at.isoformat()})
+    arrow = pa.Table.from_pylist(rows, schema=table.schema().as_arrow())
+    table.append(arrow, snapshot_properties={INGESTED_AT: rows[0]["_ingested_at"].isoformat()})
 
 
 def test_a_kill_between_the_verdict_and_the_commit_leaves_no_table_behind(make: Make) -> None:

@@ -92,7 +92,7 @@ def _build(session: Session, contract: Contract, produced: Produced) -> None:
     warm_up()  # while the JVM starts
     lake = session.open_lake()
     started = time.monotonic()
-    spark = start_spark(lake, "smelter demo", lake.job_folder("demo", DATASET))
+    spark = start_spark(lake, "smelter demo", lake.job_folder("demo", DATASET), builds=True)
     _ingest(session, contract, spark)
     _done("ingested: every file is read once, judged and committed", started)
     with connect(session.settings.lake) as explorer:

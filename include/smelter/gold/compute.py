@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F  # noqa: N812
@@ -31,7 +32,6 @@ from smelter.lake import derived
 from smelter.lake.bookmarks import bookmark_summary
 from smelter.lake.derived import ensure_derived, spark_name
 from smelter.lake.home import GOLD, Lake
-from smelter.lake.session import SPARK_LOG
 from smelter.lake.spans import Spans
 from smelter.lake.spark_errors import spark_errors
 from smelter.lake.spark_types import schema_of
@@ -51,6 +51,7 @@ class Work:
     model: Model
     plan: Plan
     reach: Callable[[str], None]  # named points, for those who break things there
+    log: Path  # of Spark
 
     @property
     def summary(self) -> dict[str, str]:
@@ -63,9 +64,9 @@ def compute(work: Work) -> tuple[Plan, Tally]:
     model, plan = work.model, work.plan
     assert plan.bookmark is not None
     event_time = _event_time(model, work.contract)
-    log = work.lake.job_folder(GOLD, model.name) / SPARK_LOG
+    table = f"{GOLD}.{model.name}"
     advice = f"mend {model.file}; docs/gold.md tells how a model is written"
-    with spark_errors(f"{GOLD}.{model.name}", log, advice):
+    with spark_errors(table, work.log, f"nothing was published; {table} is as it was", advice):
         try:
             silver = silver_at(work.spark, model.dataset, plan.bookmark.snapshot)
             refuse_taken_names(model, silver.schema)

@@ -7,7 +7,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from smelter.lake.home import Lake
-from smelter.lake.session import start_spark
+from smelter.lake.session import SPARK_LOG, start_spark
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -20,11 +20,13 @@ class Engine:
         self._lake = lake
         self._session = running
         self._is_ours = running is None
+        self.log = Path("spark.log")  # where Spark's log of the session is, if the session is ours
 
     def session(self, folder: Path) -> SparkSession:
         """The session; a new one has the folder, which nobody else uses, for its log and scratch files."""
         if self._session is None:
             self._session = start_spark(self._lake, "smelt gold", folder, builds=True)
+            self.log = folder / SPARK_LOG
         return self._session
 
     def __enter__(self) -> Engine:

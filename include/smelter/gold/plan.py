@@ -12,9 +12,10 @@ from pyiceberg.table.snapshots import Operation, Snapshot
 from smelter.contracts import Contract
 from smelter.errors import Refused, Unreachable
 from smelter.gold.models import Model
-from smelter.lake.bookmarks import Bookmark, bookmark_of
+from smelter.lake.bookmarks import Bookmark, bookmark_of, carries_bookmark
 from smelter.lake.commits import ancestors, told
 from smelter.lake.home import GOLD, SILVER, Lake
+from smelter.lake.increments import REMOVAL
 from smelter.lake.tables import find_table
 
 MODEL = "smelter.model"  # the table property that tells which model made the rows
@@ -79,6 +80,8 @@ def plan_of(model: Model, contract: Contract, silver: Table, gold: Table | None,
     since = _since(silver, read.snapshot)
     if since is None:
         return Plan(Step.WHOLE, "silver was replaced, or the snapshot that was read is expired", bookmark)
+    if _has_other_columns(silver, read.snapshot):
+        return Plan(Step.WHOLE, "a column of silver is another one under the same name", bookmark, behind=len(since))
     return _of_snapshots(model, since, read.snapshot, bookmark)
 
 
@@ -90,8 +93,19 @@ def _of_snapshots(model: Model, since: Sequence[Snapshot], start: int, bookmark:
         return Plan(Step.WHOLE, "silver has delete files, whose rows are not told", bookmark, behind=len(since))
     if model.window is None:
         return Plan(Step.WHOLE, "silver changed, and the model has no window", bookmark, behind=len(since))
-    removals = any(one.summary is not None and one.summary.operation is not Operation.APPEND for one in changing)
-    return Plan(Step.WINDOWS, "silver changed", bookmark, start, removals, len(since))
+    rewriting = [one for one in changing if one.summary is None or one.summary.operation is not Operation.APPEND]
+    if not all(carries_bookmark(one) or told(one, REMOVAL) for one in rewriting):
+        why = "rows of silver were changed by something that is not Smelter, which does not tell them apart"
+        return Plan(Step.WHOLE, why, bookmark, behind=len(since))
+    return Plan(Step.WINDOWS, "silver changed", bookmark, start, bool(rewriting), len(since))
+
+
+def _has_other_columns(silver: Table, read: int) -> bool:
+    """Does a name stand for another column than before? Then old rows have other values, and no row changed."""
+    snapshot = silver.metadata.snapshot_by_id(read)
+    before = next((one for one in silver.metadata.schemas if snapshot and one.schema_id == snapshot.schema_id), None)
+    ids = {field.name: field.field_id for field in before.fields} if before is not None else {}
+    return any(ids.get(field.name, field.field_id) != field.field_id for field in silver.schema().fields)
 
 
 def _since(silver: Table, read: int) -> list[Snapshot] | None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from pyiceberg.table import Table
+from pyiceberg.table.snapshots import Snapshot
 
 from smelter.lake.commits import ancestors, told
 
@@ -13,6 +14,7 @@ _TABLE = "smelter.read.table"
 _SNAPSHOT = "smelter.read.snapshot"
 _NEWEST = "smelter.read.ingested-at"
 _THROUGH = "smelter.read.through"
+_AGAIN = "smelter.read.again"
 
 
 @dataclass(frozen=True)
@@ -23,6 +25,7 @@ class Bookmark:
     snapshot: int
     ingested_at: datetime | None = None  # the newest that was read
     through: datetime | None = None  # of that snapshot only what was ingested up to here: more of it follows
+    is_again: bool = False  # what follows may have been read before, by a reader that lost its place
 
 
 def bookmark_of(table: Table) -> Bookmark | None:
@@ -30,8 +33,14 @@ def bookmark_of(table: Table) -> Bookmark | None:
     for snapshot in ancestors(table.metadata):
         uuid, read = told(snapshot, _TABLE), told(snapshot, _SNAPSHOT)
         if uuid is not None and read is not None:
-            return Bookmark(uuid, int(read), _moment(told(snapshot, _NEWEST)), _moment(told(snapshot, _THROUGH)))
+            newest, through = _moment(told(snapshot, _NEWEST)), _moment(told(snapshot, _THROUGH))
+            return Bookmark(uuid, int(read), newest, through, told(snapshot, _AGAIN) is not None)
     return None
+
+
+def carries_bookmark(snapshot: Snapshot) -> bool:
+    """Was it made by a reader of ours, or by a stranger?"""
+    return told(snapshot, _SNAPSHOT) is not None
 
 
 def bookmark_summary(bookmark: Bookmark) -> dict[str, str]:
@@ -41,6 +50,7 @@ def bookmark_summary(bookmark: Bookmark) -> dict[str, str]:
         _TABLE: bookmark.table,
         _SNAPSHOT: str(bookmark.snapshot),
         **{name: moment.isoformat() for name, moment in moments.items() if moment is not None},
+        **({_AGAIN: "yes"} if bookmark.is_again else {}),
     }
 
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 REMOVAL = "smelter.removal"  # in the summary of a snapshot that takes rows out: which run of ours did it
-_IDENTITY = ("_source", "_position")
+_IDENTITY = ("_source", "_position", "_ingested_at")  # a source that was taken out and read again is another one
 _TAKES_ROWS_OUT = (Operation.DELETE, Operation.OVERWRITE)
 
 
@@ -41,6 +41,11 @@ class Slice:
     has_removals: bool = False  # rows have left since: only those that are still there count
     since: datetime | None = None
     is_in_order: bool = True  # every row was ingested later than all that the reader has
+
+    def again(self) -> Slice:
+        """The same slice for a reader that lost its place, and may have read it before."""
+        is_again = self.bookmark.through is not None
+        return replace(self, is_in_order=False, bookmark=replace(self.bookmark, is_again=is_again))
 
     @property
     def end(self) -> int:
@@ -63,22 +68,24 @@ class Backlog:
 
 def backlog_of(table: Table, bookmark: Bookmark | None, most_rows: int) -> Backlog:
     """What a reader with this bookmark has before it; slices hold about `most_rows` each, and whole snapshots."""
-    head = table.current_snapshot()
-    if head is None:
+    past = list(ancestors(table.metadata))
+    if bookmark is not None:
+        _refuse_another(table, bookmark, past)
+    if not past:
         return Backlog(())
+    head = past[0]
     if bookmark is None:
         return Backlog(tuple(_whole(table, head, None, most_rows)))
-    past = list(ancestors(table.metadata))
-    _refuse_another(table, bookmark, past)
     since = _since(past, bookmark.snapshot)
     if since is None:
         why = f"the snapshot that it had read ({bookmark.snapshot}) was expired"
-        return Backlog(tuple(_whole(table, head, None, most_rows, in_order=False)), begins_anew=why)
+        return Backlog(tuple(part.again() for part in _whole(table, head, None, most_rows)), begins_anew=why)
     has_removals = _has_removals(table, since)
     slices: list[Slice] = []
     if bookmark.through is not None:
         read = next(one for one in past if one.snapshot_id == bookmark.snapshot)
-        slices += _whole(table, read, bookmark.through, most_rows)
+        rest = _whole(table, read, bookmark.through, most_rows)
+        slices += [part.again() for part in rest] if bookmark.is_again else rest
         bookmark = slices[-1].bookmark if slices else replace(bookmark, through=None)
     slices += _ranges(since, bookmark, has_removals, most_rows)
     return Backlog(tuple(slices))
@@ -112,9 +119,9 @@ def read_slice(spark: SparkSession, namespace: str, name: str, part: Slice) -> D
 def _refuse_another(table: Table, bookmark: Bookmark, past: Sequence[Snapshot]) -> None:
     """A table that was made anew or rolled back no longer has what the reader took from it."""
     uuid = str(table.metadata.table_uuid)
-    is_known = any(one.snapshot_id == bookmark.snapshot for one in table.metadata.snapshots)
-    is_past = any(one.snapshot_id == bookmark.snapshot for one in past)
-    is_rolled_back = is_known and not is_past and past[-1].parent_snapshot_id is None
+    read = table.metadata.snapshot_by_id(bookmark.snapshot)
+    is_newer = read is not None and past and (read.sequence_number or 0) > (past[-1].sequence_number or 0)
+    is_rolled_back = is_newer and all(one.snapshot_id != bookmark.snapshot for one in past)
     if uuid != bookmark.table or is_rolled_back:
         what = "was rolled back behind" if uuid == bookmark.table else "was dropped and made again after"
         raise Refused(
@@ -169,22 +176,20 @@ def _newest(snapshot: Snapshot, bookmark: Bookmark, in_order: bool) -> tuple[dat
     if said is None:
         return before, False
     moment = datetime.fromisoformat(said)
-    return (moment, in_order) if before is None else (max(moment, before), in_order and moment > before)
+    return (before, False) if before is None else (max(moment, before), in_order and moment > before)
 
 
 def _appends(snapshot: Snapshot) -> bool:
     return snapshot.summary is not None and snapshot.summary.operation is Operation.APPEND
 
 
-def _whole(
-    table: Table, snapshot: Snapshot, since: datetime | None, most_rows: int, *, in_order: bool = True
-) -> Iterator[Slice]:
+def _whole(table: Table, snapshot: Snapshot, since: datetime | None, most_rows: int) -> Iterator[Slice]:
     """What one snapshot has, from a moment on, cut between moments of ingestion."""
     uuid = str(table.metadata.table_uuid)
     ends = _moments(table, snapshot.snapshot_id, since)
     if ends is None or (not ends and since is None):
         count = int(told(snapshot, "total-records") or 0)
-        yield Slice(None, Bookmark(uuid, snapshot.snapshot_id), count, since=since, is_in_order=in_order)
+        yield Slice(None, Bookmark(uuid, snapshot.snapshot_id), count, since=since)
         return
     rows = 0
     for number, (moment, count) in enumerate(ends):
@@ -193,7 +198,7 @@ def _whole(
         if rows >= most_rows or is_last:
             through = None if is_last else moment
             bookmark = Bookmark(uuid, snapshot.snapshot_id, moment, through)
-            yield Slice(None, bookmark, rows, since=since, is_in_order=in_order)
+            yield Slice(None, bookmark, rows, since=since)
             since, rows = moment, 0
 
 

@@ -59,8 +59,3 @@ class Spans:
             ends = LessThanOrEqual(term=column, value=f"{last}T23:59:59.999999+00:00")
             found = Or(found, And(begins, ends))
         return found
-
-    @property
-    def days(self) -> int:
-        """How many days the ranges hold."""
-        return sum((last - first).days + 1 for first, last in self.ranges)

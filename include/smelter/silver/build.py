@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -29,7 +29,7 @@ from smelter.lake.tables import active_contract, find_table, load_table, row_cou
 from smelter.quality.expectations import warm_up
 from smelter.silver.definition import origins, partitions_of, properties_of, silver_of, wanted_schema, what_changed
 from smelter.silver.facts import facts_of
-from smelter.silver.gate import Increment, pass_or_refuse
+from smelter.silver.gate import Increment, kept_before, pass_or_refuse
 from smelter.silver.publish import merge_rows
 from smelter.silver.report import SilverReport, Taken
 from smelter.silver.rows import one_row_per_key, silver_rows
@@ -104,13 +104,14 @@ class _Work:
     def backlog(self) -> Backlog:
         """What is to be read; all of bronze at once for a rebuild."""
         if self._wishes.rebuild:
+            self._refuse_empty_bronze()
             return backlog_of(self._bronze, None, most_rows=sys.maxsize)
         if self._table is None:
             return backlog_of(self._bronze, None, self._wishes.most_rows)
         self._refuse_unless_same(self._table)
         found = backlog_of(self._bronze, bookmark_of(self._table), self._wishes.most_rows)
         if bookmark_of(self._table) is None and self._table.current_snapshot() is not None:
-            slices = tuple(replace(part, is_in_order=False) for part in found.slices)
+            slices = tuple(part.again() for part in found.slices)
             return Backlog(slices, begins_anew="none of its snapshots says how far it had come")
         return found
 
@@ -123,7 +124,9 @@ class _Work:
             return
         self._evolve(self._table)
         bookmark = backlog.slices[-1].bookmark if backlog.slices else bookmark_of(self._table)
-        if bookmark is not None and (backlog.slices or self._columns_changed):
+        snapshot = self._table.current_snapshot()
+        is_old = snapshot is not None and snapshot.schema_id != self._table.metadata.current_schema_id
+        if bookmark is not None and (backlog.slices or is_old):
             move_bookmark(self._table, bookmark_summary(bookmark))
 
     def take(self, backlog: Backlog, held: Lease, spark: SparkSession | None) -> list[Taken]:
@@ -139,8 +142,9 @@ class _Work:
         advice = "a derived column or check fails on a row: write try_cast or try_divide in the contract"
         try:
             for number, part in enumerate(backlog.slices, 1):
-                with spark_errors(f"silver.{self._dataset}", self._log, advice):
-                    one = self._take(session, part, (number, len(backlog.slices)))
+                place = (number, len(backlog.slices))
+                with spark_errors(f"silver.{self._dataset}", self._log, kept_before(self._dataset, place), advice):
+                    one = self._take(session, part, place)
                 self._hooks.taken(one)
                 taken.append(one)
         finally:
@@ -168,7 +172,7 @@ class _Work:
         rows = frozen(silver_rows(things, self._contract, merged_at))
         facts = facts_of(rows, self._contract)
         self._hooks.reach("read")
-        increment = Increment(self._lake, spark, self._contract, rows, part)
+        increment = Increment(self._lake, spark, self._contract, rows, part, place)
         scope: Scope = "table" if self._wishes.rebuild else "increment"
         passed = pass_or_refuse(increment, merged_at, scope=scope, anyway=self._wishes.publish_anyway)
         self._hooks.reach("judged")
@@ -220,6 +224,15 @@ class _Work:
                 where=self._contract.label,
                 data="nothing was changed; the rows of silver are those of the old rules",
                 next_step=f"build it anew from bronze, in one commit: smelt silver {self._dataset} --rebuild",
+            )
+
+    def _refuse_empty_bronze(self) -> None:
+        if self._bronze.current_snapshot() is None:
+            raise Refused(
+                f"bronze.{self._dataset} has no rows to build silver from",
+                where=self._contract.label,
+                data=f"nothing was changed; silver.{self._dataset} is as it was",
+                next_step=f"smelt ingest {self._dataset} --drain",
             )
 
     def _rows(self) -> int:

@@ -14,7 +14,7 @@ from pyiceberg.table import Table
 from pyiceberg.types import NestedField, TimestamptzType
 
 from smelter.contracts import Contract
-from smelter.contracts.expressions import renamed
+from smelter.contracts.expressions import columns_of, renamed
 from smelter.contracts.model import Silver
 from smelter.lake.schema import bronze_schema
 from smelter.lake.spark_types import as_optional
@@ -47,7 +47,7 @@ def properties_of(contract: Contract, bronze: Table) -> dict[str, str]:
     """What the table remembers of how it was made."""
     ids = _ids(contract, bronze)
     return {
-        DEFINITION: json.dumps(_definition(silver_of(contract), ids), sort_keys=True),
+        DEFINITION: json.dumps(_definition(contract, ids), sort_keys=True),
         COLUMNS: json.dumps(ids, sort_keys=True),
         **file_properties(contract),
     }
@@ -56,7 +56,7 @@ def properties_of(contract: Contract, bronze: Table) -> dict[str, str]:
 def what_changed(table: Table, contract: Contract, bronze: Table) -> list[str]:
     """What is no longer as the rows were made by; nothing if silver can go on from where it is."""
     before = json.loads(table.properties.get(DEFINITION, "{}"))
-    after = _definition(silver_of(contract), _ids(contract, bronze))
+    after = _definition(contract, _ids(contract, bronze))
     return [words for name, words in _WORDS.items() if before.get(name) != after[name]]
 
 
@@ -83,12 +83,17 @@ def _ids(contract: Contract, bronze: Table) -> dict[str, int]:
     return {name: schema.find_field(name).field_id for name in contract.fields}
 
 
-def _definition(silver: Silver, ids: dict[str, int]) -> dict[str, Any]:
-    names = {name: f"column_{number}" for name, number in ids.items()}
+def _definition(contract: Contract, ids: dict[str, int]) -> dict[str, Any]:
+    silver, names = silver_of(contract), {name: f"column_{number}" for name, number in ids.items()}
     return {
         "key": sorted(names[name] for name in silver.key),
         "on_duplicate": silver.on_duplicate,
         "order_by": names.get(silver.order_by or ""),
         "event_time": names.get(silver.event_time or ""),
-        "columns": {name: renamed(text, names) for name, text in silver.columns.items()},
+        "columns": {name: [renamed(text, names), _types(text, contract)] for name, text in silver.columns.items()},
     }
+
+
+def _types(text: str, contract: Contract) -> list[str]:
+    """Of the fields that an expression reads: when one becomes wider, so may the column."""
+    return sorted(contract.fields[name].type for name in columns_of(text) if name in contract.fields)

@@ -33,6 +33,7 @@ class Increment:
     contract: Contract
     rows: DataFrame
     part: Slice
+    place: tuple[int, int]  # which slice of how many
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,7 @@ def pass_or_refuse(increment: Increment, at: datetime, *, scope: Scope, anyway: 
     verdict = judge(increment.rows, contract.quality, question)
     if verdict.stopped and not anyway:
         record(increment.lake, question, verdict, Decision.STOPPED)
-        raise _stopped(verdict, contract.dataset)
+        raise _stopped(verdict, contract.dataset, increment.place)
     return Passed(increment.lake, question, verdict, anyway if verdict.stopped else "")
 
 
@@ -75,13 +76,23 @@ def _question(increment: Increment, at: datetime, scope: Scope) -> Question:
     )
 
 
-def _stopped(verdict: Verdict, dataset: str) -> Refused:
+def kept_before(dataset: str, place: tuple[int, int]) -> str:
+    """What is true of silver if a slice is not published."""
+    number, of = place
+    if number == 1:
+        return f"nothing was published; silver.{dataset} and its bookmark are as they were"
+    return (
+        f"slice {number} of {of} was not published; silver.{dataset} and its bookmark have the {number - 1} before it"
+    )
+
+
+def _stopped(verdict: Verdict, dataset: str, place: tuple[int, int]) -> Refused:
     """Which checks failed, with the numbers and a few of the rows, and what can be done."""
     said = "\n  ".join(line for one in verdict.stopped for line in (one.sentence, *_examples(one)))
     return Refused(
-        f"{len(verdict.stopped)} of {len(verdict.results)} checks failed, so nothing was published:\n  {said}",
+        f"{len(verdict.stopped)} of {len(verdict.results)} checks failed, so the rows were not published:\n  {said}",
         where=f"rows of bronze.{dataset} that silver does not have yet",
-        data=f"silver.{dataset} and its bookmark are as before this slice; the verdict is in ops.quality",
+        data=f"{kept_before(dataset, place)}; the verdict is in ops.quality",
         next_step="mend the source or the check; or take it upon yourself: "
         f'smelt silver {dataset} --publish-anyway "REASON"',
     )
