@@ -101,7 +101,8 @@ def _install_packages() -> None:
     print(f"  installing {count} packages with {tool} ({'a minute' if uv else 'two or three minutes'})", flush=True)
     python = str(VENV / "bin" / "python")
     with_uv = [str(uv), "pip", "sync", "--require-hashes", "--compile-bytecode", "--python", python]
-    with_pip = [python, "-m", "pip", "install", "--no-input", "--require-hashes", "-r"]
+    # Left to find what packages need, pip takes `x[extra]>=1` for the newest x and not for the x of the lock.
+    with_pip = [python, "-m", "pip", "install", "--no-input", "--require-hashes", "--no-deps", "-r"]
     _run([*(with_uv if uv else with_pip), str(REQUIREMENTS)], "the packages could not be installed")
     _done(f"{count} packages, each with its hash", started)
 
@@ -128,6 +129,8 @@ def _run(words: list[str], failed: str) -> None:
 
 def cause_of(said: str) -> tuple[str, str]:
     """Why a step failed, as its output tells it, and what to do."""
+    # Lines of progress name packages, and a package may be called a proxy.
+    said = re.sub(r"^ *(Collecting|Downloading|Using cached|Installing|Requirement) .*$", "", said, flags=re.MULTILINE)
     if re.search(r"No space left on device|Disk quota exceeded|os error 28|Errno 28", said):
         return "the disk is full", f"free some room, {AGAIN}"
     if re.search(r"DO NOT MATCH THE HASHES|[Hh]ash mismatch", said):

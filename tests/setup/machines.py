@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import subprocess
 import sys
 import sysconfig
+import zipfile
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -19,6 +21,20 @@ def write_program(path: Path, text: str) -> Path:
     path.write_text(f"#!/bin/sh\n{text}\n", "utf-8")
     path.chmod(0o755)
     return path
+
+
+def a_wheel(folder: Path, name: str, version: str, needs: str = "", extra: str = "") -> str:
+    """An empty package in a folder, and its line in a lock."""
+    about = f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n"
+    about += f"Requires-Dist: {needs}\n" * bool(needs) + f"Provides-Extra: {extra}\n" * bool(extra)
+    path = folder / f"{name}-{version}-py3-none-any.whl"
+    with zipfile.ZipFile(path, "w") as wheel:
+        wheel.writestr(f"{name}-{version}.dist-info/METADATA", about)
+        wheel.writestr(
+            f"{name}-{version}.dist-info/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+        )
+        wheel.writestr(f"{name}-{version}.dist-info/RECORD", "")
+    return f"{name}=={version} --hash=sha256:{hashlib.sha256(path.read_bytes()).hexdigest()}"
 
 
 @dataclass(frozen=True)

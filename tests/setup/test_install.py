@@ -6,11 +6,12 @@ import os
 import runpy
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 
 import pytest
-from machines import PROJECT, SYSTEM_PYTHON, Machine, write_program
+from machines import PROJECT, SYSTEM_PYTHON, Machine, a_wheel, write_program
 
 
 def assert_stopped(run: subprocess.CompletedProcess[str], machine: Machine, *said: str) -> None:
@@ -70,6 +71,22 @@ def test_an_unreachable_index_leaves_no_environment(machine: Machine) -> None:
     assert "wheel" in (machine.project / "build" / "setup.log").read_text("utf-8")
 
 
+def test_the_lock_installs_also_when_one_of_its_packages_has_a_newer_version(machine: Machine, tmp_path: Path) -> None:
+    locked = [a_wheel(tmp_path, "melt", "1.0", needs="ore[rich]>=1.0"), a_wheel(tmp_path, "ore", "1.0", extra="rich")]
+    a_wheel(tmp_path, "ore", "2.0", extra="rich")
+    (machine.project / "requirements.txt").write_text("".join(f"{line}\n" for line in locked), "utf-8")
+    machine.environ.update({"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(tmp_path), "PIP_CONFIG_FILE": os.devnull})
+    run = machine.set_up()
+    assert "✓ 2 packages, each with its hash" in run.stdout, (machine.project / "build" / "setup.log").read_text(
+        "utf-8"
+    )
+
+
+def test_the_lock_has_all_that_its_packages_need() -> None:
+    check = subprocess.run([sys.executable, "-m", "pip", "check"], capture_output=True, text=True, check=False)
+    assert check.returncode == 0, f"{check.stdout}\nwrite the lock anew: make lock"
+
+
 def test_a_disk_that_fills_up_leaves_no_environment(machine: Machine) -> None:
     machine.has_uv("echo 'error: Failed to write: No space left on device (os error 28)' >&2; exit 1")
     assert_stopped(machine.set_up(), machine, "the disk is full", "free some room", "build/setup.log")
@@ -83,6 +100,10 @@ def test_a_disk_that_fills_up_leaves_no_environment(machine: Machine) -> None:
         ("ERROR: THESE PACKAGES DO NOT MATCH THE HASHES FROM THE REQUIREMENTS FILE.", "does not match its hash"),
         ("error: client error (Connect): dns error: failed to lookup address", "the package index cannot be reached"),
         ("WARNING: Retrying after: NewConnectionError\nERROR: No matching", "the package index cannot be reached"),
+        (
+            "Collecting lazy-object-proxy==1.13.0\n  Downloading lazy_object_proxy.whl\nERROR: a new one",
+            "ERROR: a new one",
+        ),
         ("Error: ensurepip is not available", "this Python lacks the venv module"),
         ("error: something new\n\n", "error: something new"),
     ],
