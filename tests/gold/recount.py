@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 from typing import Any
 
 from silvers import Event
@@ -56,6 +57,23 @@ def sessions(events: Iterable[Event]) -> list[Row]:
         )
         for one in found
     )  # fmt: skip
+
+
+def revenue_per_product_day(events: Iterable[Event]) -> list[Row]:
+    groups: dict[Row, list[Event]] = defaultdict(list)
+    for event in events:
+        for start in starts_of(event.at, 86_400, 86_400):
+            if event.type == "purchase":
+                groups[start, event.product].append(event)
+    return _ordered(
+        (start, product, len(found), _sum(one.amount for one in found)) for (start, product), found in groups.items()
+    )
+
+
+def _sum(amounts: Iterable[Decimal | None]) -> Decimal | None:
+    """As SQL adds: nulls do not count, and of nothing else the sum is null."""
+    counted = [amount for amount in amounts if amount is not None]
+    return sum(counted, Decimal(0)) if counted else None
 
 
 def starts_of(at: datetime | None, size_seconds: int, every_seconds: int) -> list[datetime]:

@@ -96,7 +96,9 @@ def test_what_is_not_there_is_a_sentence(
 ) -> None:
     monkeypatch.setenv("SMELTER_LAKE", str(tmp_path / "lake"))
     assert run(["gold", "events"]) == 3
-    assert "nothing has been ingested for events" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "nothing has been ingested for events" in said
+    assert "next: smelt ingest events --drain" in said
     (tmp_path / "broken.sql").write_text("-- about: x\nselect 1")
     monkeypatch.setenv("SMELTER_MODELS", str(tmp_path))
     assert run(["gold", "events"]) == 1

@@ -6,7 +6,9 @@ import contextlib
 import os
 import random
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import timedelta
+from decimal import Decimal
 
 import pytest
 import recount
@@ -24,6 +26,7 @@ ANSWERS: dict[str, Callable[..., list[recount.Row]]] = {
     "activity_per_minute": recount.activity_per_minute,
     "active_users_10m": recount.active_users_10m,
     "sessions": recount.sessions,
+    "revenue_per_product_day": recount.revenue_per_product_day,
 }
 
 
@@ -91,7 +94,9 @@ def _event(chance: random.Random, **words: str) -> Event:
         at,
         user=chance.choice([*"abcdefgh", None]),
         type=chance.choice(["page_view", "purchase"]),
+        product=chance.choice(["lamp", "chair", None]),
+        amount=chance.choice([Decimal("0.10"), Decimal("99.95"), None]),
         **words,
     )
     beside = timedelta(microseconds=chance.choice([0, 0, 0, -1, 1]))
-    return Event(event.id, None if chance.random() < 0.05 else event.at + beside, event.user, event.type)
+    return replace(event, at=None if chance.random() < 0.05 else event.at + beside)

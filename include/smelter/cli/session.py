@@ -58,8 +58,10 @@ class Session:
         if dataset is None and (names or not at_least_one):
             return names
         what = f"nothing has been ingested for {printable(dataset)}" if dataset else "nothing has been ingested yet"
-        near = nearest(dataset, names) if dataset else ""
-        raise Unreachable(f"{what}{near}", where=str(self.settings.lake), next_step="smelt ingest DATASET --drain")
+        known = dataset_names(self.settings.contracts)
+        near = nearest(dataset, {*names, *known} - {dataset}) if dataset else ""
+        next_step = f"smelt ingest {dataset if dataset in known else 'DATASET'} --drain"
+        raise Unreachable(f"{what}{near}", where=str(self.settings.lake), next_step=next_step)
 
     def landing(self, contract: Contract) -> Path:
         """The folder where the dataset's files arrive."""
