@@ -10,6 +10,7 @@ from conftest import Make
 from things import FIRST, Things, contract_of, moment
 
 from smelter.cli.main import run
+from smelter.errors import Refused
 from smelter.lake.home import SILVER, Lake
 from smelter.lake.lease import lease
 
@@ -48,19 +49,37 @@ def test_json_is_one_document(built: Things, capsys: pytest.CaptureFixture[str])
 def test_status_says_what_waits_and_when_a_rebuild_is_due(make: Make, capsys: pytest.CaptureFixture[str]) -> None:
     things = make(FIRST)
     things.arrive(some("a"))
-    assert (
-        "silver        not built yet, with 1 row of bronze before it"
-        in Said(capsys, things.lake, "status", things.name).out
-    )
+    said = Said(capsys, things.lake, "status", things.name)
+    assert f"silver        not built yet; 1 row of bronze to read: smelt silver {things.name}" in said.out
     things.build()
     things.arrive(some("b", "c"))
     assert "1 row, changed" in Said(capsys, things.lake, "status", things.name).out
-    assert "2 rows of bronze before it" in Said(capsys, things.lake, "status", things.name).out
+    assert "2 rows of bronze to read" in Said(capsys, things.lake, "status", things.name).out
     things.become(contract_of(FIRST.replace("[id, region]", "[id]"), name=things.name, version=2))
     said = Said(capsys, things.lake, "status", things.name)
     assert f"(its key changed); smelt silver {things.name} --rebuild" in said.out
     said = Said(capsys, things.lake, "silver", things.name)
     assert (said.code, "--rebuild" in said.err) == (1, True)
+
+
+def test_status_names_the_checks_that_hold_rows_back_until_they_are_published(
+    make: Make, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def status() -> str:
+        return Said(capsys, things.lake, "status", things.name).out
+
+    checks = "\n".join(f"  - {{name: {name}, check: not_null, column: {name}}}" for name in ("region", "seq"))
+    things = make(FIRST, quality=checks)
+    for stands in ("not built yet", "1 row, changed"):
+        things.arrive([one | {"seq": None} for one in some(stands)])
+        with pytest.raises(Refused):
+            things.build()
+        assert f"silver        {stands}" in status()
+        assert f"; 1 row of bronze held back by checks (seq); smelt quality history {things.name}" in status()
+        things.build(publish_anyway="seen")
+        assert "held back" not in status()
+    things.arrive([one | {"seq": 1} for one in some("good")])
+    assert "1 row of bronze to read" in status()
 
 
 def test_whoever_changes_it_is_named(built: Things, capsys: pytest.CaptureFixture[str]) -> None:

@@ -99,6 +99,8 @@ def _print(report: SilverReport) -> None:
     name, read, rows = f"silver.{report.dataset}", counted(report.total("read"), "row"), counted(report.rows, "row")
     if report.columns_changed:
         print(f"{name} has the columns of {report.contract} now")
+    if report.published_anyway:
+        print(f"  published in spite of the checks, and recorded in ops.quality: {report.published_anyway}")
     for column, failed in report.failed_casts.items():
         print(f"  {column}: {counted(failed, 'value')} could not be read, and {'is' if failed == 1 else 'are'} null")
     if not report.taken:

@@ -130,6 +130,7 @@ def _silver(lake: Lake, dataset: str) -> dict[str, Any] | None:
         "built_seconds_ago": None if found.built_at is None else _seconds_since(found.built_at),
         "rebuild_due": list(found.rebuild_due),
         "stopped_by": found.stopped_by,
+        "failed_checks": list(found.failed_checks),
         "being_changed_by": found.holder,
     }
 
@@ -196,10 +197,12 @@ def _silver_line(silver: dict[str, Any], dataset: str) -> str:
         return f"{rows} by old rules ({', '.join(silver['rebuild_due'])} changed); {rebuild}"
     if silver["stopped_by"]:
         return f"{rows}; it cannot go on: {silver['stopped_by']}; {rebuild}"
-    if silver["built_at"] is None:
-        return f"not built yet, with {waiting} of bronze before it; smelt silver {dataset}"
-    more = f"; {waiting} of bronze before it" if silver["waiting_rows"] else ""
-    return f"{rows}, changed {_ago(silver['built_seconds_ago'])}{more}"
+    is_built = silver["built_at"] is not None
+    stands = f"{rows}, changed {_ago(silver['built_seconds_ago'])}" if is_built else "not built yet"
+    if silver["failed_checks"]:
+        failed = ", ".join(silver["failed_checks"])
+        return f"{stands}; {waiting} of bronze held back by checks ({failed}); smelt quality history {dataset}"
+    return f"{stands}; {waiting} of bronze to read: smelt silver {dataset}" if silver["waiting_rows"] else stands
 
 
 def _ago(seconds: float | None) -> str:

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 import pyarrow as pa
-from pyiceberg.expressions import EqualTo
+from pyiceberg.expressions import And, BooleanExpression, EqualTo, GreaterThan
 
 from smelter.lake.catalog import catalog_errors
 from smelter.lake.home import OPS, QUALITY, Lake
@@ -17,6 +17,7 @@ from smelter.quality.results import keep_result
 from smelter.quality.verdict import Decision, Example, Question, Result, Verdict
 
 _TOLD = tuple(Result.__dataclass_fields__)
+_STOPPED = Decision.STOPPED.value
 
 
 @dataclass(frozen=True)
@@ -54,6 +55,23 @@ def past_results(lake: Lake, dataset: str) -> list[PastResult]:
         return []
     rows = table.scan(row_filter=EqualTo(term="dataset", value=dataset)).to_arrow().to_pylist()
     return sorted((_past(row) for row in rows), key=lambda past: past.at)
+
+
+def stopped_since(lake: Lake, dataset: str, moment: datetime | None) -> tuple[str, ...]:
+    """The checks that stopped the newest run after a moment; none if no run was stopped since."""
+    table = find_table(lake, OPS, QUALITY)
+    if table is None:
+        return ()
+    wanted: BooleanExpression = And(EqualTo(term="dataset", value=dataset), EqualTo(term="decision", value=_STOPPED))
+    if moment is not None:
+        wanted = And(wanted, GreaterThan(term="at", value=moment.isoformat()))
+    stops = [past for past in map(_past, table.scan(row_filter=wanted).to_arrow().to_pylist()) if _stops(past.result)]
+    newest = max(stops, key=lambda past: past.at, default=None)
+    return tuple(past.result.name for past in stops if newest is not None and past.run == newest.run)
+
+
+def _stops(result: Result) -> bool:
+    return not result.ok and result.on_failure == "stop"
 
 
 def _row(

@@ -12,6 +12,7 @@ from smelter.lake.home import BRONZE, SILVER, Lake
 from smelter.lake.increments import backlog_of
 from smelter.lake.lease import holder_of
 from smelter.lake.tables import active_contract, find_table, load_table, row_count
+from smelter.quality.records import stopped_since
 from smelter.silver.definition import what_changed
 
 
@@ -25,6 +26,7 @@ class SilverStanding:
     rebuild_due: tuple[str, ...] = ()  # what changed since its rows were made
     stopped_by: str = ""  # why it cannot go on from where it is
     holder: str | None = None  # who changes it at this moment
+    failed_checks: tuple[str, ...] = ()  # that stopped the run which would have changed it last
 
 
 def standing_of(lake: Lake, dataset: str) -> SilverStanding | None:
@@ -35,7 +37,8 @@ def standing_of(lake: Lake, dataset: str) -> SilverStanding | None:
         return None
     table, holder = find_table(lake, SILVER, dataset), holder_of(lake, SILVER, dataset)
     if table is None:
-        return SilverStanding(0, row_count(bronze), None, holder=holder)
+        failed = stopped_since(lake, dataset, None)
+        return SilverStanding(0, row_count(bronze), None, holder=holder, failed_checks=failed)
     snapshot = table.current_snapshot()
     built_at = None if snapshot is None else datetime.fromtimestamp(snapshot.timestamp_ms / 1000, UTC)
     due = tuple(what_changed(table, contract, bronze))
@@ -43,4 +46,5 @@ def standing_of(lake: Lake, dataset: str) -> SilverStanding | None:
         waiting = backlog_of(bronze, bookmark_of(table), sys.maxsize).rows
     except Refused as problem:
         return SilverStanding(row_count(table), 0, built_at, due, problem.what, holder)
-    return SilverStanding(row_count(table), waiting, built_at, due, holder=holder)
+    failed = stopped_since(lake, dataset, built_at) if waiting else ()
+    return SilverStanding(row_count(table), waiting, built_at, due, holder=holder, failed_checks=failed)
