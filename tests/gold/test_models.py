@@ -53,6 +53,10 @@ def test_the_shipped_models_are_good_and_each_has_its_window() -> None:
         TUMBLING + "with large as (select *, amount * 2 as twice from source where amount > 3)\n"
         "select window_start, sum(twice) as n from large group by (window_start) having sum(twice) > 9;",
         TUMBLING + "select distinct s.window_start, s.user_id from source as s",
+        TUMBLING + "select source.window_start, properties.window_start as n from source -- the window \\\n",
+        TUMBLING + "select s.window_start, 'a -- b' as n /* 'c */ from (select s.* from source as s) as s",
+        TUMBLING
+        + "select window_start, sum(n) over (partition by window_start order by n range current row) as n from source",
         SESSION + SESSIONS,
         PLAIN + "select n from (select count(*) as n from source union all select 0 as n from source)",
         PLAIN + "select a.n from (select 1 as n from source) as a join (select 2 as n from source) as b on a.n < b.n",
@@ -79,6 +83,14 @@ def test_what_looks_at_one_window_is_taken(text: str) -> None:
         ("select a.window_start, 1 as n from source as a, source as b", "joins need `window: none`"),
         ("select window_start, 1 as n from (select * except (window_start) from source)", "must hand on"),
         ("select window_start, count(*) as n from source group by cube (window_start)", "cube"),
+        ("select properties.window_start as window_start, count(*) as n from source group by all", "must hand on"),
+        ("select window_start, sum(n) over (partition by properties.window_start) as n from source", "`over (…)` must"),
+        ("select window_start, count(*) as n from source group by properties.window_start", "`group by` must name"),
+        ("select window_start, n from (select properties.* from source)", "must hand on"),
+        (
+            "with e(x, window_start) as (select n, window_end from source) select window_start, 1 as n from e",
+            "columns are named where they are computed",
+        ),
     ],
 )
 def test_what_looks_beyond_its_window_is_refused(sql: str, said: str) -> None:
@@ -93,16 +105,16 @@ def test_what_looks_beyond_its_window_is_refused(sql: str, said: str) -> None:
         ("select window_start, now() as n from source", "cannot call `now`: it is another one at each run"),
         ("select window_start, current_date as n from source", "`current_date` is another one at each run"),
         ("select window_start, rand() as n from source", "cannot call `rand`"),
-        ("select window_start, `reflect`('java.lang.System', 'exit') as n from source", "cannot call `reflect`"),
+        ("select window_start, `reflect`('java.lang.System', 'exit') as n from source", "take the backticks away"),
         ("select window_start, first(user_id) as n from source group by 1", "cannot call `first`: say which row"),
         ("select window_start, collect_list(n) as n from source group by 1", "it depends on row order"),
         ("select window_start, row_number() over (partition by window_start order by n) as n from source", "use rank"),
         ("select window_start, lake.system.f(n) as n from source", "a function of some catalog"),
         ("select window_start, cuont(*) as n from source group by 1", "did you mean `count`?"),
-        ("select window_start, '${env:HOME}' as n from source", "filled in by Spark with something from outside"),
+        ("select window_start, '${env:HOME}' as n from source", "would be replaced by Spark"),
         ("select window_start, n from sorce", "`sorce` is another; did you mean `source`?"),
         ("select window_start, n from lake.silver.source", "`lake.silver.source` is another"),
-        ("select window_start, n from parquet.`a/b`", "is another"),
+        ("select window_start, n from parquet.`a/b`", "take the backticks away"),
         ("with source as (select * from source) select window_start, n from source", "call the step something else"),
         ("select window_start, 1 as n", "a model reads `source`, and this one does not"),
         ("select window_start, n from source order by n", "a table has no order"),
@@ -110,10 +122,23 @@ def test_what_looks_beyond_its_window_is_refused(sql: str, said: str) -> None:
         ("select * from source", "name the columns of the table"),
         ("select window_start, count(*) from source group by 1", "`COUNT(*)` needs a name"),
         ("select window_start, n, user_id as n from source", "there are two columns `n`"),
-        ("select window_start, 1 as `From` from source", "`From` is not a name"),
-        ("select window_start from source; select 2", "a model is one SELECT statement"),
+        ("select window_start, 1 as `From` from source", "take the backticks away"),
+        ("select window_start, 1 as Many from source", "`Many` is not a name"),
+        ("select window_start from source; select 2", "there is one only"),
         ("drop table source", "a model is one SELECT statement"),
         ("select window_start, (n from source", "this is not SQL, at `from`"),
+        ("select window_start, " + "(" * 60 + "1" + ")" * 60 + " as n from source", "nested more than 40 deep"),
+        ("select window_start, transform(n) using 'id' as (n string) from source", "would run a program"),
+        ("select window_start, map(n, n) using 'id' as n from source", "this is not SQL, at `using`"),
+        ("select window_start, hash(*) as n from source", "one by one: with `*` it would change with silver"),
+        ("select window_start, n from (select window_start, struct(s.*) as n from source as s)", "with `*` it would"),
+        ("select window_start, count(*) /* /*+ */ + rand() -- */\n as n from source group by 1", "cannot call `rand`"),
+        ("select window_start, 'it' 's' as n from source", "two texts stand side by side"),
+        ("select window_start, n from (values (1, 2)) as e(window_start, n)", "not from a list"),
+        (
+            "select window_start, sum(n) over (partition by window_start order by n rows current row) as n from source",
+            "rows",
+        ),
     ],
 )
 def test_what_reaches_outside_or_has_no_meaning_is_refused(sql: str, said: str) -> None:
@@ -128,6 +153,7 @@ def test_what_reaches_outside_or_has_no_meaning_is_refused(sql: str, said: str) 
         (SESSIONS + " having count(*) > 1", "keeps every session"),
         (SESSIONS.replace(" window_end,", ""), "the window asks for a column `window_end`"),
         (SESSIONS.replace("user_id,", "'x' as user_id,"), "must hand on `user_id`"),
+        (SESSIONS.replace("window_end,", "max(event_timestamp) as window_end,"), "must hand on `window_end`"),
     ],
 )
 def test_a_model_of_sessions_shows_every_session(sql: str, said: str) -> None:
@@ -194,6 +220,11 @@ def test_a_fingerprint_is_of_what_the_rows_depend_on() -> None:
         TUMBLING.replace("tumbling 1m", "sliding 1m every 30s") + COUNT,
         TUMBLING.replace("silver.events", "silver.others") + COUNT,
         TUMBLING + "-- partition: days(window_start)\n" + COUNT,
+        TUMBLING + COUNT.replace("count(*)", "percentile_cont(0.9) within group (order by n)"),
+        TUMBLING + COUNT.replace("count(*)", "percentile_cont(0.9) within group (order by n desc)"),
+        TUMBLING + COUNT.replace("count(*)", "max('a  b')"),
+        TUMBLING + COUNT.replace("count(*)", "max('a b')"),
+        TUMBLING + COUNT.replace("count(*)", "max('A b')"),
     ]
     assert {model_of(text).fingerprint("at") for text in same} == {before.fingerprint("at")}
     assert len({model_of(text).fingerprint("at") for text in other} | {before.fingerprint("at")}) == len(other) + 1

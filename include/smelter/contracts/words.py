@@ -19,13 +19,17 @@ _WORD = re.compile(
 _TELLING = {
     '"': 'write texts in single quotes, not in "…"',
     "`": "names need no quotes: take the backticks away",
-    ";": "it is one expression: take the `;` away",
+    ";": "there is one only: take the `;` away",
     "'": "a quote does not end, or touches a word or another quote; write \\' for a quote inside of a text",
 }
 
 
 class NotWords(ValueError):
-    """The text is not an expression; the message says why."""
+    """The text is not an expression; the message says why, and `at` where."""
+
+    def __init__(self, message: str, at: int = 0) -> None:
+        super().__init__(message)
+        self.at = at
 
 
 @dataclass(frozen=True)
@@ -42,18 +46,18 @@ class Word:
         return self.start + len(self.text)
 
 
-def words_of(text: str) -> list[Word]:
+def words_of(text: str, max_length: int = MAX_LENGTH) -> list[Word]:
     """The words of an expression; raises `NotWords`."""
-    if len(text) > MAX_LENGTH:
-        raise NotWords(f"it is longer than {MAX_LENGTH} characters")
+    if len(text) > max_length:
+        raise NotWords(f"it is longer than {max_length} characters")
     if "${" in text:  # Spark puts settings and the environment there, also inside of a text
-        raise NotWords("`${` would be replaced by Spark; write concat('$', '{…')")
+        raise NotWords("`${` would be replaced by Spark; write concat('$', '{…')", text.index("${"))
     words: list[Word] = []
     at = 0
     while at < len(text):
         match = _WORD.match(text, at)
         if match is None:
-            raise NotWords(_TELLING.get(text[at], f"`{text[at]}` cannot stand here"))
+            raise NotWords(_TELLING.get(text[at], f"`{text[at]}` cannot stand here"), at)
         if match["space"] is None:
             words.append(Word(match[0], at, match["name"] is not None))
         at = match.end()
@@ -78,8 +82,10 @@ def _refuse_odd_neighbours(words: Sequence[Word]) -> None:
     for before, word in itertools.pairwise(words):
         depth += (before.text in ("(", "[")) - (before.text in (")", "]"))
         if depth > _MAX_NESTING:
-            raise NotWords(f"it is nested more than {_MAX_NESTING} deep")
+            raise NotWords(f"it is nested more than {_MAX_NESTING} deep", word.start)
         if before.text[0] == "'" and word.text[0] == "'":
-            raise NotWords("two texts stand side by side; write concat(…)")
+            raise NotWords("two texts stand side by side; write concat(…)", word.start)
         if before.end == word.start and before.text + word.text in ("--", "/*", "//"):
-            raise NotWords("comments cannot stand in an expression; write `- -` with a space for a double minus")
+            raise NotWords(
+                "comments cannot stand in an expression; write `- -` with a space for a double minus", word.start
+            )

@@ -1,19 +1,17 @@
 """Which functions may a model call? Those that give the same answer for the same rows, in whatever order they come.
 
-Names are looked for in the text's tokens, as Spark will read them, and what is not known is refused: a function that
+Names are looked for among the text's words, and what is not known is refused: a function that
 reaches outside, tells the time or depends on the order of rows would make two runs over the same silver differ.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-
-from sqlglot import tokenize
-from sqlglot.tokenizer_core import Token, TokenType
 
 from smelter.contracts.functions import FUNCTIONS
 from smelter.contracts.misfit import nearest
+from smelter.contracts.words import Word
 
 _AGGREGATES_TEXT = """
     any avg bit_and bit_or bit_xor bool_and bool_or corr count count_if covar_pop covar_samp every kurtosis max mean
@@ -44,28 +42,27 @@ _WHY = {
 
 @dataclass(frozen=True)
 class Call:
-    """A function that may not be called, with its line."""
+    """A function that may not be called, and where it is."""
 
-    line: int
+    place: int
     message: str
 
 
-def refused_calls(text: str) -> Iterator[Call]:
-    """Every call in a SQL text that a model may not make; the text must be one that sqlglot can cut into tokens."""
-    tokens = tokenize(text, dialect="spark")
-    for place, token in enumerate(tokens):
-        name = token.text.lower().rpartition(" ")[2]  # `group by` is one token
-        after_dot = place > 0 and tokens[place - 1].token_type == TokenType.DOT
-        if name in _TELLS_WITHOUT_PARENTHESES and not after_dot and token.token_type != TokenType.STRING:
-            yield Call(token.line, f"`{name}` is another one at each run; a model tells the same of the same rows")
-        elif _is_called(tokens, place) and (after_dot or name not in _ALLOWED | _SYNTAX):
-            yield Call(token.line, _message(name, after_dot=after_dot))
-
-
-def _is_called(tokens: list[Token], place: int) -> bool:
-    following = tokens[place + 1].token_type if place + 1 < len(tokens) else None
-    is_word = tokens[place].text[:1].isalpha() or tokens[place].text[:1] == "_"
-    return is_word and following == TokenType.L_PAREN and tokens[place].token_type != TokenType.STRING
+def refused_calls(words: Sequence[Word]) -> Iterator[Call]:
+    """Every call that a model may not make, among the words of its text."""
+    for at, word in enumerate(words):
+        name = word.text.lower()
+        after_dot = at > 0 and words[at - 1].text == "."
+        following = words[at + 1].text if at + 1 < len(words) else ""
+        if not word.is_name:
+            continue
+        if name in _TELLS_WITHOUT_PARENTHESES and not after_dot:
+            said = f"`{name}` is another one at each run; a model tells the same of the same rows"
+            yield Call(word.start, said)
+        elif name == "using" and following[:1] == "'":
+            yield Call(word.start, "`using '…'` would run a program")
+        elif following == "(" and (after_dot or name not in _ALLOWED | _SYNTAX):
+            yield Call(word.start, _message(name, after_dot=after_dot))
 
 
 def _message(name: str, *, after_dot: bool) -> str:

@@ -11,7 +11,7 @@ from smelter.contracts.misfit import nearest
 from smelter.contracts.names import name_problem
 from smelter.contracts.values import TRANSFORM
 from smelter.gold.shapes import Fixed, Sessions, Window, parse_window
-from smelter.gold.statement import WINDOW_END, Flaw, keys_of
+from smelter.gold.statement import Flaw, handed_on, keys_of
 
 KEYS = ("about", "source", "window", "grain", "partition")
 _LINE = re.compile(r"--\s*(\w+)\s*:\s*(.*?)\s*")
@@ -65,7 +65,7 @@ def header_flaws(header: Header, columns: tuple[str, ...]) -> list[Flaw]:
         if column not in columns:
             said = f"partition: there is no column `{column}`{nearest(column, columns)}"
             flaws.append(Flaw(header.lines["partition"], said))
-    for name in _needed(header.window):
+    for name in handed_on(header.window):
         if name not in columns:
             flaws.append(Flaw(header.end, f"the window asks for a column `{name}`, and there is none"))
     for name in keys_of(header.window):
@@ -79,10 +79,6 @@ def column_of(transform: str) -> str:
     match = TRANSFORM.fullmatch(transform)
     assert match is not None
     return str(match["time"] or match["bucket"] or match["plain"])
-
-
-def _needed(window: Window) -> tuple[str, ...]:
-    return (*keys_of(window), WINDOW_END) if isinstance(window, Sessions) else keys_of(window)
 
 
 def _values(text: str) -> tuple[dict[str, str], dict[str, int], int, list[Flaw]]:

@@ -94,10 +94,10 @@ def parse_model(text: str, name: str, file: str) -> tuple[Model | None, list[Fla
     flaws += header_flaws(header, statement.columns)
     if flaws:
         return None, flaws
-    return _model(text, name, file, header, statement), []
+    return _model(name, file, header, statement), []
 
 
-def _model(text: str, name: str, file: str, header: Header, statement: Statement) -> Model:
+def _model(name: str, file: str, header: Header, statement: Statement) -> Model:
     return Model(
         name=name,
         about=header.about,
@@ -106,7 +106,7 @@ def _model(text: str, name: str, file: str, header: Header, statement: Statement
         grain=header.grain,
         partition=header.partition,
         columns=statement.columns,
-        sql=text.strip().removesuffix(";"),
-        spelling=statement.spelling,
+        sql=statement.text.sql,
+        spelling=statement.text.spelling,
         file=printable(file),
     )

@@ -6,7 +6,8 @@ unchanged, groups by them, and looks neither at other windows nor at other table
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import logging
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from sqlglot import exp, parse
@@ -16,12 +17,14 @@ from smelter.contracts.misfit import nearest
 from smelter.contracts.names import name_problem
 from smelter.gold.functions import AGGREGATES, refused_calls
 from smelter.gold.shapes import Sessions, Window
+from smelter.gold.text import Text, Unreadable, read_text
 
 SOURCE = "source"
 WINDOW_START = "window_start"
 WINDOW_END = "window_end"
 _NO_ORDER = ("order", "sort", "cluster", "distribute", "limit", "offset")
 _NO_FILTER = ("where", "having", "qualify")
+logging.getLogger("sqlglot").setLevel(logging.CRITICAL)  # it tells its own log what it stumbles over: ours is a flaw
 
 
 @dataclass(frozen=True)
@@ -34,36 +37,35 @@ class Flaw:
 
 @dataclass(frozen=True)
 class Statement:
-    """A statement that could be read: its columns, in order, and one spelling of it, without comments."""
+    """A statement that could be read: its columns, in order, and its text, which is what Spark gets."""
 
     columns: tuple[str, ...]
-    spelling: str
+    text: Text
 
 
 def read_statement(text: str, first_line: int, window: Window) -> tuple[Statement | None, list[Flaw]]:
     """Read a model's SQL; everything that is wrong with it, and the statement if it is one at all."""
-    if "${" in text:
-        line = text.count("\n", 0, text.index("${")) + 1
-        return None, [Flaw(line, "`${…}` would be filled in by Spark with something from outside")]
     try:
-        parsed = [one for one in parse(text, dialect="spark") if one is not None]
+        read = read_text(text)
+        parsed = [one for one in parse(read.sql, dialect="spark") if one is not None]
+    except Unreadable as problem:
+        return None, [Flaw(problem.line, str(problem))]
     except ParseError as problem:
         said = problem.errors[0]
         near = f", at `{said['highlight']}`" if said.get("highlight") else ""
         return None, [Flaw(int(said.get("line") or first_line), f"this is not SQL{near}: {said['description']}")]
-    except TokenError as problem:
+    except (TokenError, RecursionError) as problem:
         return None, [Flaw(first_line, f"this is not SQL: {str(problem).splitlines()[0]}")]
     if len(parsed) != 1 or not isinstance(parsed[0], exp.Query):
         return None, [Flaw(first_line, "a model is one SELECT statement")]
     query = parsed[0]
     flaws = [*_reach(query, first_line), *_columns(query, first_line), *_order(query, first_line)]
-    flaws += [Flaw(call.line, call.message) for call in refused_calls(text)]
+    flaws += [Flaw(read.line_of(call.place), call.message) for call in refused_calls(read.words)]
     if window is not None:
-        flaws += _locality(query, keys_of(window), first_line)
+        flaws += _locality(query, window, first_line)
     if isinstance(window, Sessions):
         flaws += _every_session(query, first_line)
-    columns = tuple(query.named_selects)
-    return Statement(columns, query.sql(dialect="spark", comments=False)), flaws
+    return Statement(tuple(query.named_selects), read), flaws
 
 
 def keys_of(window: Window) -> tuple[str, ...]:
@@ -73,6 +75,11 @@ def keys_of(window: Window) -> tuple[str, ...]:
     return (WINDOW_START, *window.by) if isinstance(window, Sessions) else (WINDOW_START,)
 
 
+def handed_on(window: Window) -> tuple[str, ...]:
+    """The columns that every step must keep as they are; gold finds a session again by its end too."""
+    return (*keys_of(window), WINDOW_END) if isinstance(window, Sessions) else keys_of(window)
+
+
 def _line(node: exp.Expr, first_line: int) -> int:
     """The line of the first word in a node; sqlglot keeps none for keywords."""
     return min((int(one.meta["line"]) for one in node.walk() if "line" in one.meta), default=first_line)
@@ -80,6 +87,12 @@ def _line(node: exp.Expr, first_line: int) -> int:
 
 def _reach(query: exp.Query, first_line: int) -> Iterator[Flaw]:
     """The only table is `source`; a step that a `with` names may be read too."""
+    for listed in query.find_all(exp.Values):
+        yield Flaw(_line(listed, first_line), f"the rows of a model come from `{SOURCE}`, not from a list")
+    for alias in query.find_all(exp.TableAlias):
+        if alias.args.get("columns"):
+            said = "a step's columns are named where they are computed: … as NAME"
+            yield Flaw(_line(alias, first_line), said)
     steps = {cte.alias_or_name.lower() for cte in query.find_all(exp.CTE)}
     if SOURCE in steps:
         yield Flaw(first_line, f"`{SOURCE}` is the name of silver's rows here; call the step something else")
@@ -109,21 +122,31 @@ def _columns(query: exp.Query, first_line: int) -> Iterator[Flaw]:
             yield Flaw(line, f"there are two columns `{name}`")
         seen.add(name)
 
+    for star in query.find_all(exp.Star):
+        parent = star.parent.parent if isinstance(star.parent, exp.Column) else star.parent
+        if not isinstance(parent, exp.Select | exp.Count):
+            yield Flaw(first_line, "name the columns of a call, one by one: with `*` it would change with silver")
+
 
 def _order(query: exp.Query, first_line: int) -> Iterator[Flaw]:
     for select in query.find_all(exp.Query):
         if any(select.args.get(word) for word in _NO_ORDER):
             yield Flaw(_line(select, first_line), "a table has no order: `order by` and `limit` belong to questions")
+    for frame in query.find_all(exp.WindowSpec):
+        if str(frame.args.get("kind")).lower() == "rows":
+            said = "`rows between …` depends on the order of equal rows; `range between …` does not"
+            yield Flaw(_line(frame.parent or frame, first_line), said)
 
 
-def _locality(query: exp.Query, keys: tuple[str, ...], first_line: int) -> Iterator[Flaw]:
+def _locality(query: exp.Query, window: Window, first_line: int) -> Iterator[Flaw]:
+    keys = keys_of(window)
     for operation in query.find_all(exp.SetOperation):
         yield Flaw(_line(operation, first_line), "union, except and intersect need `window: none`")
     for select in query.find_all(exp.Select):
         line = _line(select, first_line)
-        yield from (Flaw(line, message) for message in _step(select, keys))
+        yield from (Flaw(line, message) for message in _step(select, keys, handed_on(window)))
     for call in query.find_all(exp.Window):
-        missing = _missing(keys, call.args.get("partition_by") or ())
+        missing = _missing(keys, call.args.get("partition_by") or (), call.find_ancestor(exp.Select))
         if missing:
             yield Flaw(_line(call, first_line), f"`over (…)` must be `partition by {', '.join(keys)}`: {_ONE_WINDOW}")
 
@@ -131,7 +154,7 @@ def _locality(query: exp.Query, keys: tuple[str, ...], first_line: int) -> Itera
 _ONE_WINDOW = "a row tells of one window, or the others would have to be computed again with it"
 
 
-def _step(select: exp.Select, keys: tuple[str, ...]) -> Iterator[str]:
+def _step(select: exp.Select, keys: tuple[str, ...], kept: tuple[str, ...]) -> Iterator[str]:
     """What one SELECT must keep so that its rows for a window come from that window's rows."""
     parent = select.parent
     in_from = isinstance(parent, exp.Subquery) and isinstance(parent.parent, exp.From)
@@ -141,8 +164,8 @@ def _step(select: exp.Select, keys: tuple[str, ...]) -> Iterator[str]:
         yield "a step of a windowed model reads one thing: `source`, or a step before it; joins need `window: none`"
     if select.args.get("windows") or select.args.get("pivots"):
         yield "named windows and pivots are not used in models; write `over (…)` and `count_if(…)`"
-    if not _has_plain_star(select):
-        missing = _missing(keys, select.selects)
+    if not _has_plain_star(select, kept):
+        missing = _missing(kept, select.selects, select)
         if missing:
             yield f"it must hand on {_ticked(missing)} as it is: {_ONE_WINDOW}"
     yield from _grouping(select, keys)
@@ -159,7 +182,7 @@ def _grouping(select: exp.Select, keys: tuple[str, ...]) -> Iterator[str]:
     if group.args.get("all"):  # all columns that are not aggregates: the keys, since they must be handed on
         return
     named = [_by_place(select, item) for item in group.expressions]
-    missing = _missing(keys, named)
+    missing = _missing(keys, named, select)
     if missing:
         yield f"`group by` must name {_ticked(missing)}: {_ONE_WINDOW}"
 
@@ -196,20 +219,30 @@ def _by_place(select: exp.Select, item: exp.Expr) -> exp.Expr:
     return item
 
 
-def _missing(keys: tuple[str, ...], items: list[exp.Expr] | tuple[exp.Expr, ...]) -> list[str]:
+def _missing(keys: tuple[str, ...], items: Sequence[exp.Expr], select: exp.Select | None) -> list[str]:
     """The keys that are not among the items as bare columns under their own name."""
     kept = {
         item.alias_or_name.lower()
         for item in items
-        if isinstance(item.unalias(), exp.Column) and item.unalias().name.lower() == item.alias_or_name.lower()
+        if isinstance(column := item.unalias(), exp.Column)
+        and _is_of(column, select)
+        and column.name.lower() == item.alias_or_name.lower()
     }
     return [key for key in keys if key not in kept]
 
 
-def _has_plain_star(select: exp.Select) -> bool:
+def _is_of(column: exp.Column, select: exp.Select | None) -> bool:
+    """Is it a column of what the step reads? With another word before its name it is a member of a map or a struct."""
+    read = select.args.get("from_") if select is not None else None
+    qualifiers = [part.name.lower() for part in column.parts[:-1]]
+    return not qualifiers or (read is not None and qualifiers == [read.alias_or_name.lower()])
+
+
+def _has_plain_star(select: exp.Select, kept: tuple[str, ...]) -> bool:
     stars = [item for item in select.selects if item.is_star]
-    names = {item.alias_or_name for item in select.selects if not item.is_star}
-    return bool(stars) and not names & {WINDOW_START} and not any(_is_cut(item) for item in stars)
+    names = {item.alias_or_name.lower() for item in select.selects if not item.is_star}
+    are_whole = all(not isinstance(item, exp.Column) or _is_of(item, select) for item in stars)
+    return bool(stars) and are_whole and not names & set(kept) and not any(_is_cut(item) for item in stars)
 
 
 def _is_cut(star: exp.Expr) -> bool:
