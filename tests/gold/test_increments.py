@@ -15,8 +15,9 @@ from smelter.gold.models import Model
 from smelter.gold.plan import Plan, Step, plan_of
 from smelter.gold.standing import gold_standing
 from smelter.lake.derived import move_bookmark, spark_name
-from smelter.lake.home import SILVER
+from smelter.lake.home import GOLD, SILVER
 from smelter.lake.lease import lease
+from smelter.lake.tables import find_table
 
 pytestmark = pytest.mark.jvm
 DAY = 1440
@@ -171,7 +172,7 @@ def test_a_silver_that_is_another_one_is_read_whole_and_the_report_says_why(new_
     assert [row[1] for row in gold_rows(silver, model)] == ["b"]
     silver.sql("alter table {} alter column amount type decimal(14,2)")
     silver.append(minute(62, id="z"))
-    assert "columns changed" in silver.built(model).why
+    assert "of another type" in silver.built(model).why
     assert [row[1] for row in gold_rows(silver, model)] == ["z"]
     read = silver.table.current_snapshot().snapshot_id
     silver.append(minute(2))
@@ -198,6 +199,57 @@ def test_a_column_that_was_dropped_and_came_back_is_another_one(new_silver: NewS
     move_bookmark(silver.table, {})
     assert "another one under the same name" in silver.built(model).why
     assert [row[1] for row in gold_rows(silver, model)] == [None]
+
+
+def test_a_column_of_another_type_has_other_values_in_all_windows(new_silver: NewSilver) -> None:
+    silver = new_silver()
+    silver.sql("alter table {} add column share float")
+    silver.append(minute(1))
+    silver.sql("update {} set share = cast(0.1 as float)")
+    model = silver.model(TUMBLING, "select window_start, max(cast(share as string)) as share from source group by 1")
+    silver.built(model)
+    silver.sql("alter table {} add column other string")
+    move_bookmark(silver.table, {})
+    assert silver.built(model).step is Step.BOOKMARK
+    silver.sql("alter table {} alter column share type double")
+    move_bookmark(silver.table, {})
+    assert "of another type" in silver.built(model).why
+    assert [row[1] for row in gold_rows(silver, model)] == ["0.10000000149011612"]
+    assert silver.built(model).step is Step.NOTHING
+
+
+@pytest.mark.parametrize(
+    ("partition", "said"),
+    [
+        ("hours(d)", "hours(…) needs a timestamp, and `d` is a date"),
+        ("bucket(4, f)", "bucket(…) cannot take a double"),
+        ("days(window_start), months(window_start)", "partitioned by `window_start` twice"),
+        ("bucket(4, window_start), bucket(8, window_start)", "partitioned by `window_start` twice"),
+        ("st", "`st` is a struct, and cannot be partitioned by"),
+    ],
+)
+def test_a_partition_that_cannot_be_is_refused_and_a_mended_one_is_built(
+    new_silver: NewSilver, partition: str, said: str
+) -> None:
+    silver = new_silver().append(minute(1))
+    sql = """
+        select window_start, max(cast(event_timestamp as date)) as d, avg(cast(amount as double)) as f,
+            struct(max(user_id) as u) as st from source group by 1
+    """
+    header = TUMBLING.replace("days(window_start)", partition)
+    odd = silver.model(header, sql)
+    with pytest.raises(Refused) as refused:
+        silver.built(odd)
+    assert said in refused.value.what
+    assert find_table(silver.lake, GOLD, odd.name) is None
+    assert silver.built(silver.model(TUMBLING, sql, name=odd.name)).written == 1
+
+
+def test_a_doubled_grain_is_told_also_where_python_has_no_such_time(new_silver: NewSilver) -> None:
+    silver = new_silver().append(minute(1), minute(2))
+    sql = "select window_start, timestamp_micros(-70000000000000000) as at, event_id from source"
+    with pytest.raises(Refused, match="2 rows for one value of its grain"):
+        silver.built(silver.model("-- window: tumbling 10m\n-- grain: window_start, at", sql))
 
 
 def test_one_model_that_fails_leaves_the_others_built(new_silver: NewSilver) -> None:

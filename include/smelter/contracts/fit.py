@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from smelter.contracts.check_fit import check_misfits
@@ -101,8 +101,14 @@ def _derived(contract: Contract) -> Iterator[Misfit]:
 
 def _partitions(contract: Contract) -> Iterator[Misfit]:
     families = {name: family(field.kind) for name, field in contract.fields.items()} | PLATFORM_COLUMNS
+    for place, problem in partition_problems(families, contract.bronze.partition_by):
+        yield Misfit(("bronze", "partition_by", place), problem)
+
+
+def partition_problems(families: Mapping[str, str], transforms: Sequence[str]) -> Iterator[tuple[int, str]]:
+    """Why columns of these families cannot be partitioned so: the place of the partition, and what is wrong."""
     seen: list[tuple[str, bool]] = []
-    for place, transform in enumerate(contract.bronze.partition_by):
+    for place, transform in enumerate(transforms):
         match = TRANSFORM.fullmatch(transform)
         assert match is not None
         column = match["time"] or match["bucket"] or match["plain"]
@@ -112,10 +118,10 @@ def _partitions(contract: Contract) -> Iterator[Misfit]:
             problem = f"it is partitioned by `{column}` twice"
         seen.append(kind)
         if problem is not None:
-            yield Misfit(("bronze", "partition_by", place), problem)
+            yield place, problem
 
 
-def _partition_problem(families: dict[str, str], column: str, unit: str | None, *, is_bucket: bool) -> str | None:
+def _partition_problem(families: Mapping[str, str], column: str, unit: str | None, *, is_bucket: bool) -> str | None:
     if column not in families:
         return f"there is no column `{column}`{nearest(column, families)}"
     name = families[column]

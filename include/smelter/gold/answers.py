@@ -12,8 +12,8 @@ from pyspark.sql import Window as Over
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.types import MapType
 
+from smelter.contracts.fit import partition_problems
 from smelter.errors import Refused
-from smelter.gold.header import column_of
 from smelter.gold.models import Model, window_keys
 from smelter.gold.statement import SOURCE, WINDOW_END, WINDOW_START
 from smelter.lake.home import GOLD
@@ -83,7 +83,8 @@ def tally(model: Model, rows: DataFrame) -> Tally:
     windows = F.countDistinct(F.when(F.col(FATE) != Fate.GONE.value, keys)).alias("windows")
     found = rows.agg(*fates, windows, F.max(_ALIKE).alias(_ALIKE)).collect()[0]
     if (found[_ALIKE] or 1) > 1:
-        double = rows.where(F.col(_ALIKE) > 1).select(*model.grain).first()
+        as_texts = (F.col(name).cast("string").alias(name) for name in model.grain)  # Python has no year 0
+        double = rows.where(F.col(_ALIKE) > 1).select(*as_texts).first()
         assert double is not None
         said = ", ".join(f"{name} = {value}" for name, value in double.asDict().items())
         raise Refused(
@@ -95,15 +96,6 @@ def tally(model: Model, rows: DataFrame) -> Tally:
     return Tally(found[Fate.WRITTEN.value], found[Fate.GONE.value], found["windows"])
 
 
-def same_columns(rows: StructType, table: StructType) -> bool:
-    """Has the table the columns and types that the model gives now? Silver's may have become wider."""
-    return _kinds(rows) == _kinds(table)
-
-
-def _kinds(struct: StructType) -> list[tuple[str, str]]:
-    return [(field.name, field.dataType.simpleString()) for field in struct.fields]
-
-
 def _refuse_what_a_table_cannot_have(model: Model, columns: StructType) -> None:
     for field in columns.fields:
         if isinstance(field.dataType, MapType):
@@ -113,18 +105,17 @@ def _refuse_what_a_table_cannot_have(model: Model, columns: StructType) -> None:
                 data=_as_it_was(model),
                 next_step="take the values that matter: name['key']",
             )
-    for transform in model.partition:
-        kind = columns[column_of(transform)].dataType.typeName()
-        if transform != column_of(transform) and not transform.startswith("bucket") and kind not in _TIMES:
-            raise Refused(
-                f"{transform} needs a timestamp or a date, and `{column_of(transform)}` is a {kind}",
-                where=model.file,
-                data=_as_it_was(model),
-                next_step="mend `-- partition:`",
-            )
+    families = {field.name: _FAMILIES.get(kind := field.dataType.typeName(), kind) for field in columns.fields}
+    for place, problem in partition_problems(families, model.partition):
+        raise Refused(
+            f"{GOLD}.{model.name} cannot be partitioned by {model.partition[place]}: {problem}",
+            where=model.file,
+            data=_as_it_was(model),
+            next_step="mend `-- partition:`",
+        )
 
 
-_TIMES = ("timestamp", "date")
+_FAMILIES = {"integer": "int", "timestamp_ntz": "timestamp"}  # Spark's names of types that contracts call otherwise
 
 
 def _as_it_was(model: Model) -> str:

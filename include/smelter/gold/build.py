@@ -127,7 +127,7 @@ def _build(job: _Job, *, rebuild: bool) -> Built:
         spark = job.engine.session(job.lake.job_folder(GOLD, model.name))
         job.held.share_with(jvm_of(spark))
         started = time.monotonic()  # the start of Spark is nobody's cost
-        plan, done = compute(Work(spark, job.lake, job.contract, model, plan, job.hooks.reach, job.engine.log))
+        done = compute(Work(spark, job.lake, job.contract, model, plan, job.hooks.reach, job.engine.log))
         job.hooks.reach("committed")
     seconds = time.monotonic() - started
     return Built(f"{GOLD}.{model.name}", plan.step, plan.why, done.written, done.removed, done.windows, seconds)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,7 +18,6 @@ from smelter.gold.answers import (
     answers,
     differences,
     refuse_taken_names,
-    same_columns,
     tally,
 )
 from smelter.gold.changes import changed_times, silver_at
@@ -59,8 +58,8 @@ class Work:
         return summary_of(self.plan)
 
 
-def compute(work: Work) -> tuple[Plan, Tally]:
-    """Do what the plan says, in one commit; if silver's columns changed the table's, all of it is computed."""
+def compute(work: Work) -> Tally:
+    """Do what the plan says, in one commit."""
     model, plan = work.model, work.plan
     assert plan.bookmark is not None
     event_time = _event_time(model, work.contract)
@@ -70,12 +69,9 @@ def compute(work: Work) -> tuple[Plan, Tally]:
         try:
             silver = silver_at(work.spark, model.dataset, plan.bookmark.snapshot)
             refuse_taken_names(model, silver.schema)
-            everything = answers(work.spark, model, with_windows(silver, event_time, model.window))
-            if plan.step is Step.WINDOWS and _fits(work, everything):
-                return plan, _change_windows(work, silver, event_time)
             if plan.step is Step.WINDOWS:
-                plan = replace(plan, step=Step.WHOLE, why="silver's columns changed, and with them the table's")
-            return plan, _replace_all(work, everything)
+                return _change_windows(work, silver, event_time)
+            return _replace_all(work, answers(work.spark, model, with_windows(silver, event_time, model.window)))
         finally:
             work.spark.catalog.clearCache()
 
@@ -92,7 +88,7 @@ def _replace_all(work: Work, everything: DataFrame) -> Tally:
     done = tally(model, rows)
     work.reach("computed")
     about = {"comment": model.about}
-    ensure_derived(work.lake, GOLD, model.name, schema_of(everything.schema), model.partition, about)
+    ensure_derived(work.lake, GOLD, model.name, schema_of(everything.schema), (), about)  # Spark says how it is cut
     work.reach("table_ready")
     made_by = {MODEL: fingerprint_of(model, work.contract), **about}
     derived.replace(work.spark, GOLD, model.name, rows.select(*model.columns), model.partition, made_by, work.summary)
@@ -128,11 +124,6 @@ def _merge(work: Work, starts: Spans, changes: DataFrame) -> None:
     )
     on = f"{same_row} and {days_condition(starts, f't.{WINDOW_START}')}"
     derived.merge(work.spark, GOLD, model.name, changes, on, clauses, work.summary)
-
-
-def _fits(work: Work, everything: DataFrame) -> bool:
-    table = work.spark.table(spark_name(GOLD, work.model.name))
-    return same_columns(everything.schema, table.schema)
 
 
 def _event_time(model: Model, contract: Contract) -> str:

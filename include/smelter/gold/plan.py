@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 
+from pyiceberg.schema import Schema
 from pyiceberg.table import Table
 from pyiceberg.table.snapshots import Operation, Snapshot
 
@@ -80,8 +81,9 @@ def plan_of(model: Model, contract: Contract, silver: Table, gold: Table | None,
     since = _since(silver, read.snapshot)
     if since is None:
         return Plan(Step.WHOLE, "silver was replaced, or the snapshot that was read is expired", bookmark)
-    if _has_other_columns(silver, read.snapshot):
-        return Plan(Step.WHOLE, "a column of silver is another one under the same name", bookmark, behind=len(since))
+    if _has_other_columns(silver, read.snapshot, head.snapshot_id):
+        why = "a column of silver is another one under the same name, or of another type"
+        return Plan(Step.WHOLE, why, bookmark, behind=len(since))
     return _of_snapshots(model, since, read.snapshot, bookmark)
 
 
@@ -100,12 +102,20 @@ def _of_snapshots(model: Model, since: Sequence[Snapshot], start: int, bookmark:
     return Plan(Step.WINDOWS, "silver changed", bookmark, start, bool(rewriting), len(since))
 
 
-def _has_other_columns(silver: Table, read: int) -> bool:
-    """Does a name stand for another column than before? Then old rows have other values, and no row changed."""
-    snapshot = silver.metadata.snapshot_by_id(read)
-    before = next((one for one in silver.metadata.schemas if snapshot and one.schema_id == snapshot.schema_id), None)
-    ids = {field.name: field.field_id for field in before.fields} if before is not None else {}
-    return any(ids.get(field.name, field.field_id) != field.field_id for field in silver.schema().fields)
+def _has_other_columns(silver: Table, before: int, now: int) -> bool:
+    """Does a name stand for another column or type? Then old rows have other values, and no row changed."""
+    columns = {field.name: field for field in _schema_at(silver, before).fields}
+    return any(
+        (field.field_id, field.field_type) != (columns[field.name].field_id, columns[field.name].field_type)
+        for field in _schema_at(silver, now).fields
+        if field.name in columns
+    )
+
+
+def _schema_at(silver: Table, snapshot: int) -> Schema:
+    """The columns that a reader of this snapshot sees."""
+    found = silver.metadata.snapshot_by_id(snapshot)
+    return next((one for one in silver.metadata.schemas if found and one.schema_id == found.schema_id), silver.schema())
 
 
 def _since(silver: Table, read: int) -> list[Snapshot] | None:
