@@ -81,8 +81,11 @@ def test_the_command_tells_what_failed_and_leaves_with_one(
     told = json.loads(capsys.readouterr().out)
     assert [one["step"] for one in told["tables"]] == ["nothing"]
     assert told["failed"][0]["next_step"] == f"smelt gold {silver.name} --rebuild"
+    stray = changed.read_text("utf-8").replace(f"silver.{silver.name}", f"silver.{silver.name}x")
+    (tmp_path / "stray.sql").write_text(stray, "utf-8")
     assert run(["gold", silver.name]) == 1
     said = capsys.readouterr()
+    assert f"stray.sql: there is no dataset `{silver.name}x`, so it is not built; did you mean" in said.err
     assert f"gold.{other.name}: nothing to do" in said.out
     assert f"failed: gold.{good.name}" in said.err
     assert run(["status", silver.name]) == 0

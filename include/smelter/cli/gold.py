@@ -7,11 +7,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from smelter.cli.session import complete_dataset, counted, print_json, session_of
+from smelter.cli.session import Session, complete_dataset, counted, print_json, session_of
+from smelter.contracts import dataset_names
+from smelter.contracts.misfit import nearest
 from smelter.errors import Unreachable
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from smelter.gold.build import Built, GoldReport
+    from smelter.gold.models import Model
 
 _DEFAULT_WAIT_SECONDS = 60.0
 
@@ -44,8 +49,10 @@ def gold(
     from smelter.lake.tables import active_contract, load_table
 
     session = session_of(context)
-    models = [model for model in load_models(session.settings.models) if model.dataset == dataset]
+    found = load_models(session.settings.models)
+    models = [model for model in found if model.dataset == dataset]
     session.ingested(dataset)
+    _tell_of_strays(session, found)
     if not models:
         raise Unreachable(
             f"no model has silver.{dataset} as its source",
@@ -61,6 +68,14 @@ def gold(
     else:
         _print(report)
     raise typer.Exit(1 if report.failed else 0)
+
+
+def _tell_of_strays(session: Session, models: Sequence[Model]) -> None:
+    """A model of a dataset that nobody knows is never built: a word written wrong, most likely."""
+    known = {*dataset_names(session.settings.contracts), *session.ingested(None)}
+    for stray in (model for model in models if model.dataset not in known):
+        hint = nearest(stray.dataset, known)
+        print(f"{stray.file}: there is no dataset `{stray.dataset}`, so it is not built{hint}", file=sys.stderr)
 
 
 def _print(report: GoldReport) -> None:
