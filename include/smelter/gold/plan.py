@@ -16,7 +16,7 @@ from smelter.gold.models import Model
 from smelter.lake.bookmarks import Bookmark, bookmark_of, carries_bookmark
 from smelter.lake.commits import ancestors, told
 from smelter.lake.home import GOLD, SILVER, Lake
-from smelter.lake.increments import REMOVAL
+from smelter.lake.increments import REMOVAL, snapshots_since
 from smelter.lake.tables import find_table
 
 MODEL = "smelter.model"  # the table property that tells which model made the rows
@@ -78,7 +78,7 @@ def plan_of(model: Model, contract: Contract, silver: Table, gold: Table | None,
         return Plan(Step.WHOLE, why, bookmark)
     if read.table != bookmark.table:
         return Plan(Step.WHOLE, "silver was dropped and made again", bookmark)
-    since = _since(silver, read.snapshot)
+    since = snapshots_since(ancestors(silver.metadata), read.snapshot)
     if since is None:
         return Plan(Step.WHOLE, "silver was replaced, or the snapshot that was read is expired", bookmark)
     if _has_other_columns(silver, read.snapshot, head.snapshot_id):
@@ -116,16 +116,6 @@ def _schema_at(silver: Table, snapshot: int) -> Schema:
     """The columns that a reader of this snapshot sees."""
     found = silver.metadata.snapshot_by_id(snapshot)
     return next((one for one in silver.metadata.schemas if found and one.schema_id == found.schema_id), silver.schema())
-
-
-def _since(silver: Table, read: int) -> list[Snapshot] | None:
-    """Silver's snapshots after the one that was read, newest first; nothing if it is none of its past any more."""
-    since: list[Snapshot] = []
-    for snapshot in ancestors(silver.metadata):
-        if snapshot.snapshot_id == read:
-            return since
-        since.append(snapshot)
-    return None
 
 
 def _changes_rows(snapshot: Snapshot) -> bool:

@@ -7,7 +7,7 @@ is not ours stops the reader, because nobody knows what it meant.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -76,7 +76,7 @@ def backlog_of(table: Table, bookmark: Bookmark | None, most_rows: int) -> Backl
     head = past[0]
     if bookmark is None:
         return Backlog(tuple(_whole(table, head, None, most_rows)))
-    since = _since(past, bookmark.snapshot)
+    since = snapshots_since(past, bookmark.snapshot)
     if since is None:
         why = f"the snapshot that it had read ({bookmark.snapshot}) was expired"
         return Backlog(tuple(part.again() for part in _whole(table, head, None, most_rows)), begins_anew=why)
@@ -132,8 +132,11 @@ def _refuse_another(table: Table, bookmark: Bookmark, past: Sequence[Snapshot]) 
         )
 
 
-def _since(past: Sequence[Snapshot], read: int) -> list[Snapshot] | None:
-    """The snapshots after the one that was read, oldest first; nothing if the chain to it is cut."""
+def snapshots_since(past: Iterable[Snapshot], read: int) -> list[Snapshot] | None:
+    """Those of a table's past, newest first, that came after the one that was read; now oldest first.
+
+    Nothing if the one that was read is not among them: the chain is cut.
+    """
     since: list[Snapshot] = []
     for snapshot in past:
         if snapshot.snapshot_id == read:
