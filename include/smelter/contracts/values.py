@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Callable
+from decimal import Decimal
 from pathlib import PurePosixPath
 from typing import Annotated
 from zoneinfo import ZoneInfo, available_timezones
@@ -67,7 +68,7 @@ def _zone_problem(name: str) -> str | None:
 def share_of(value: str | float) -> float:
     """`5%` or 0.05 as a number from 0 to 1."""
     match = _SHARE.fullmatch(value) if isinstance(value, str) else None
-    share = float(match[1]) / 100 if match else value
+    share = float(Decimal(match[1]).scaleb(-2)) if match else value  # 0.7 / 100 is less than 0.007
     if isinstance(share, str | bool) or not 0 <= share <= 1:
         raise ValueError(f"`{str(value).lower()}` is not a share; write 5% or 0.05")
     return share
