@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from datetime import timedelta
+from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
@@ -69,6 +69,36 @@ def test_between_takes_its_bounds_and_null_and_nothing_outside(spark: SparkSessi
     rows = rows_of(spark, *({column: bad} for column, _, bad in BETWEEN), {}, nothing)
     found = failing(rows, *(check_of("between", column=column, **words) for column, words, _ in BETWEEN))
     assert found == [[0], [1], [2], [3, 4, 5], [4, 5], [4, 5], [6], [7], [8]]
+
+
+@pytest.mark.parametrize(
+    "moment",
+    [
+        datetime(1500, 1, 5, tzinfo=UTC),
+        datetime(1582, 10, 10, 0, 0, 0, 1, tzinfo=UTC),  # a day that the old calendar left out
+        datetime(1969, 12, 31, 23, 59, 59, 999999, tzinfo=UTC),
+        datetime(2026, 11, 16, 12, 0, 0, 123456, tzinfo=UTC),
+        datetime(9999, 12, 31, 23, 59, 59, 999998, tzinfo=UTC),
+    ],
+)
+def test_a_bound_in_time_is_that_microsecond_in_every_century(spark: SparkSession, moment: datetime) -> None:
+    texts = [f"{(moment + timedelta(microseconds=n)).isoformat()}" for n in (-1, 0, 1)]
+    rows = rows_of(spark, {}, {}, {}).drop("at")
+    at = "timestamp(element_at(array({}), cast(_position + 1 as int)))".format(", ".join(f"'{one}'" for one in texts))
+    bound = moment.isoformat().replace("+00:00", "Z")
+    checks = [check_of("between", column="at", min=bound), check_of("between", column="at", max=bound)]
+    assert failing(rows.selectExpr("*", f"{at} at"), *checks) == [[0], [2]]
+
+
+@pytest.mark.parametrize("day", [date(1, 1, 2), date(1500, 1, 5), date(1582, 10, 10), date(2026, 11, 16)])
+def test_a_bound_in_days_is_that_day_in_every_century(spark: SparkSession, day: date) -> None:
+    rows = rows_of(spark, {}, {}, {}).drop("day").selectExpr("*", f"date '{day}' + cast(_position - 1 as int) day")
+    checks = [
+        check_of("between", column="day", min=day.isoformat()),
+        check_of("between", column="day", max=day.isoformat()),
+        check_of("in_set", column="day", values=(day.isoformat(),)),
+    ]
+    assert failing(rows, *checks) == [[0], [2], [0, 2]]
 
 
 def test_regex_is_about_the_whole_text(spark: SparkSession) -> None:
