@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from asking import NOW, QUESTION, check_of, failing, rows_of, the_result
 
-from smelter.contracts.checks import WORDS
+from smelter.contracts.checks import WORDS, Check
 from smelter.errors import Refused
 from smelter.quality.gate import judge
 
@@ -171,15 +171,26 @@ def test_exists_in_looks_for_the_value_in_the_other_dataset(spark: SparkSession)
     assert set(asked) == {"kinds"}
 
 
-def test_exists_in_compares_numbers_of_any_size_and_nothing_else(spark: SparkSession) -> None:
+def test_exists_in_compares_exact_numbers_of_any_size_and_nothing_else(spark: SparkSession) -> None:
     def others(_dataset: str) -> DataFrame:
-        return spark.createDataFrame([(1, "1")], "code bigint, text string")
+        columns = "code bigint, money decimal(38,2), ratio double, text string"
+        return spark.createDataFrame([(1, Decimal(1), 0.5, "1")], columns)
 
-    rows = rows_of(spark, {"n": 1}, {"n": 2})
-    assert failing(rows, check_of("exists_in", column="n", dataset="d", field="code"), others=others) == [[1]]
-    for field, said in (("text", "are of two types: int here and string there"), ("cod", "d has no column `cod`")):
+    def asked(column: str, field: str) -> Check:
+        return check_of("exists_in", column=column, dataset="d", field=field)
+
+    rows = rows_of(spark, {"n": 1, "price": Decimal(1), "small": 0.5}, {"n": 2, "price": Decimal(2), "small": 0.25})
+    pairs = (("n", "code"), ("n", "money"), ("price", "code"), ("small", "ratio"))
+    assert failing(rows, *(asked(*pair) for pair in pairs), others=others) == [[1]] * len(pairs)
+    for column, field, said in (
+        ("n", "text", "are of two types: int here and string there"),
+        ("n", "ratio", "are of two types: int here and double there"),
+        ("small", "code", "are of two types: float here and bigint there"),
+        ("price", "ratio", r"are of two types: decimal\(10,2\) here and double there"),
+        ("n", "cod", "d has no column `cod`"),
+    ):
         with pytest.raises(Refused, match=said):
-            the_result(rows, check_of("exists_in", column="n", dataset="d", field=field), others=others)
+            the_result(rows, asked(column, field), others=others)
 
 
 def test_every_kind_of_check_holds_for_no_rows_at_all_but_those_that_count(spark: SparkSession) -> None:
