@@ -180,6 +180,11 @@ def test_a_model_of_sessions_shows_every_session(sql: str, said: str) -> None:
         ("grain: window_start", "grain: n", "4: grain: it must hold `window_start`"),
         ("grain: window_start", "grain: window_start\n-- partition: weeks(n)", "5: partition: `weeks(n)` is not"),
         ("grain: window_start", "grain: window_start\n-- partition: days(m)", "5: partition: there is no column `m`"),
+        (
+            "grain: window_start\n" + COUNT,
+            "grain: window_start\n-- partition: n, days(window_start)\n" + COUNT.replace("as n", "as window_start_day"),
+            "5: partition: `window_start_day` is what tables call days(window_start)",
+        ),
         (COUNT, "", "there is no SQL below the header"),
     ],
 )

@@ -34,6 +34,14 @@ def test_a_measure_is_good_up_to_its_bounds(words: dict[str, Any], good: tuple[A
     assert held == [True] * len(good) + [False] * len(bad)
 
 
+def test_a_share_in_percent_is_held_by_exactly_that_many_rows() -> None:
+    for tenths in range(1001):
+        check = check_of("null_share", column="n", max_share=f"{tenths // 10}.{tenths % 10}%")
+        assert check.share == tenths / 1000
+    seven_of_a_thousand = check_of("null_share", column="n", max_share="0.7%")
+    assert verdict_of([seven_of_a_thousand], [Measure(7 / 1000, 7)]).results[0].ok
+
+
 def test_the_result_names_the_suite_the_run_and_each_check_with_its_severity() -> None:
     checks = [check_of("row_count", name="z", min=1), check_of("not_null", name="a", column="n", on_failure="warn")]
     told = json.loads(expect(checks, [Measure(0), Measure(0)], QUESTION).validation)

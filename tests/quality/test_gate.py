@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from datetime import timedelta
+from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from asking import NOW, QUESTION, check_of, failing, rows_of, the_result
 
-from smelter.contracts.checks import WORDS
+from smelter.contracts.checks import WORDS, Check
 from smelter.errors import Refused
 from smelter.quality.gate import judge
 
@@ -71,9 +71,53 @@ def test_between_takes_its_bounds_and_null_and_nothing_outside(spark: SparkSessi
     assert found == [[0], [1], [2], [3, 4, 5], [4, 5], [4, 5], [6], [7], [8]]
 
 
+@pytest.mark.parametrize(
+    "moment",
+    [
+        datetime(1500, 1, 5, tzinfo=UTC),
+        datetime(1582, 10, 10, 0, 0, 0, 1, tzinfo=UTC),  # a day that the old calendar left out
+        datetime(1969, 12, 31, 23, 59, 59, 999999, tzinfo=UTC),
+        datetime(2026, 11, 16, 12, 0, 0, 123456, tzinfo=UTC),
+        datetime(9999, 12, 31, 23, 59, 59, 999998, tzinfo=UTC),
+    ],
+)
+def test_a_bound_in_time_is_that_microsecond_in_every_century(spark: SparkSession, moment: datetime) -> None:
+    texts = [f"{(moment + timedelta(microseconds=n)).isoformat()}" for n in (-1, 0, 1)]
+    rows = rows_of(spark, {}, {}, {}).drop("at")
+    at = "timestamp(element_at(array({}), cast(_position + 1 as int)))".format(", ".join(f"'{one}'" for one in texts))
+    bound = moment.isoformat().replace("+00:00", "Z")
+    checks = [check_of("between", column="at", min=bound), check_of("between", column="at", max=bound)]
+    assert failing(rows.selectExpr("*", f"{at} at"), *checks) == [[0], [2]]
+
+
+@pytest.mark.parametrize("day", [date(1, 1, 2), date(1500, 1, 5), date(1582, 10, 10), date(2026, 11, 16)])
+def test_a_bound_in_days_is_that_day_in_every_century(spark: SparkSession, day: date) -> None:
+    rows = rows_of(spark, {}, {}, {}).drop("day").selectExpr("*", f"date '{day}' + cast(_position - 1 as int) day")
+    checks = [
+        check_of("between", column="day", min=day.isoformat()),
+        check_of("between", column="day", max=day.isoformat()),
+        check_of("in_set", column="day", values=(day.isoformat(),)),
+    ]
+    assert failing(rows, *checks) == [[0], [2], [0, 2]]
+
+
 def test_regex_is_about_the_whole_text(spark: SparkSession) -> None:
     rows = rows_of(spark, {"id": "a1"}, {"id": "a1 "}, {"id": "ba1"}, {"id": "a1\n"}, {"id": None}, {"id": "b"})
     assert failing(rows, check_of("regex", column="id", pattern="a[0-9]|b")) == [[1, 2, 3]]
+
+
+def test_a_regex_that_a_contract_may_have_is_one_that_spark_reads(spark: SparkSession) -> None:
+    matching = {
+        r"\\U[{}\[\]^]": "\\U]",
+        "[]a][^]a]": "]b",
+        r"a{2}b{1,}c{1,3}\{}": "aabccc{}",
+        r"(?i:a)(?:b)(?=c)(?!d)(c)(?<=c)(?>e)\1": "Abcec",
+        r"\u00e4\x41[\x42]\n \bb": "äAB\n b",
+    }
+    rows = rows_of(spark, *({"id": text} for text in matching.values()))
+    checks = [check_of("regex", column="id", pattern=pattern) for pattern in matching]
+    everything = set(range(len(matching)))
+    assert failing(rows, *checks) == [sorted(everything - {place}) for place in range(len(matching))]
 
 
 def test_sql_takes_what_is_true_or_null(spark: SparkSession) -> None:
@@ -141,15 +185,26 @@ def test_exists_in_looks_for_the_value_in_the_other_dataset(spark: SparkSession)
     assert set(asked) == {"kinds"}
 
 
-def test_exists_in_compares_numbers_of_any_size_and_nothing_else(spark: SparkSession) -> None:
+def test_exists_in_compares_exact_numbers_of_any_size_and_nothing_else(spark: SparkSession) -> None:
     def others(_dataset: str) -> DataFrame:
-        return spark.createDataFrame([(1, "1")], "code bigint, text string")
+        columns = "code bigint, money decimal(38,2), ratio double, text string"
+        return spark.createDataFrame([(1, Decimal(1), 0.5, "1")], columns)
 
-    rows = rows_of(spark, {"n": 1}, {"n": 2})
-    assert failing(rows, check_of("exists_in", column="n", dataset="d", field="code"), others=others) == [[1]]
-    for field, said in (("text", "are of two types: int here and string there"), ("cod", "d has no column `cod`")):
+    def asked(column: str, field: str) -> Check:
+        return check_of("exists_in", column=column, dataset="d", field=field)
+
+    rows = rows_of(spark, {"n": 1, "price": Decimal(1), "small": 0.5}, {"n": 2, "price": Decimal(2), "small": 0.25})
+    pairs = (("n", "code"), ("n", "money"), ("price", "code"), ("small", "ratio"))
+    assert failing(rows, *(asked(*pair) for pair in pairs), others=others) == [[1]] * len(pairs)
+    for column, field, said in (
+        ("n", "text", "are of two types: int here and string there"),
+        ("n", "ratio", "are of two types: int here and double there"),
+        ("small", "code", "are of two types: float here and bigint there"),
+        ("price", "ratio", r"are of two types: decimal\(10,2\) here and double there"),
+        ("n", "cod", "d has no column `cod`"),
+    ):
         with pytest.raises(Refused, match=said):
-            the_result(rows, check_of("exists_in", column="n", dataset="d", field=field), others=others)
+            the_result(rows, asked(column, field), others=others)
 
 
 def test_every_kind_of_check_holds_for_no_rows_at_all_but_those_that_count(spark: SparkSession) -> None:
@@ -231,7 +286,7 @@ def test_without_checks_nothing_is_asked() -> None:
         (check_of("sql", expression="n + 1"), "its expression is int, and must be true or false"),
         (check_of("sql", expression="nope > 1"), "nope"),
         (check_of("sql", expression="n + 2147483647 > 0"), "overflow"),
-        (check_of("regex", column="id", pattern="(?a:x)"), "PatternSyntaxException"),
+        (check_of("regex", column="id", pattern="(?x: [ ] )"), "PatternSyntaxException"),
     ],
 )
 def test_a_check_that_cannot_be_asked_of_these_rows_is_refused_in_words(

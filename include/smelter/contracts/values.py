@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-import warnings
 from collections.abc import Callable
+from decimal import Decimal
 from pathlib import PurePosixPath
 from typing import Annotated
 from zoneinfo import ZoneInfo, available_timezones
@@ -13,6 +13,7 @@ from pydantic import AfterValidator, WithJsonSchema
 
 from smelter.contracts.misfit import nearest
 from smelter.contracts.names import NAME, dataset_problem, field_problem, name_problem
+from smelter.contracts.patterns import pattern_problem, shared_pattern_problem
 from smelter.contracts.times import TimeFormat, seconds_of
 from smelter.contracts.types import parse_type
 
@@ -50,6 +51,15 @@ def _size_problem(text: str) -> str | None:
     return None if _SIZE.fullmatch(text) else f"`{text}` is not a size; write 128MB"
 
 
+def partition_name(transform: str) -> str:
+    """What tables call the partition field of `days(at)`: `at_day`. No column of the table can have that name."""
+    match = TRANSFORM.fullmatch(transform)
+    assert match is not None
+    if match["unit"] is not None:
+        return f"{match['time']}_{match['unit'].removesuffix('s')}"
+    return f"{match['bucket']}_bucket" if match["bucket"] is not None else f"{match['plain']}_value"
+
+
 def _zone_problem(name: str) -> str | None:
     try:
         ZoneInfo(name)
@@ -67,7 +77,7 @@ def _zone_problem(name: str) -> str | None:
 def share_of(value: str | float) -> float:
     """`5%` or 0.05 as a number from 0 to 1."""
     match = _SHARE.fullmatch(value) if isinstance(value, str) else None
-    share = float(match[1]) / 100 if match else value
+    share = float(Decimal(match[1]).scaleb(-2)) if match else value  # 0.7 / 100 is less than 0.007
     if isinstance(share, str | bool) or not 0 <= share <= 1:
         raise ValueError(f"`{str(value).lower()}` is not a share; write 5% or 0.05")
     return share
@@ -91,27 +101,6 @@ def _check_name_problem(text: str) -> str | None:
 def _a_format(text: str) -> str:
     TimeFormat.parse(text)
     return text
-
-
-def _pattern_problem(text: str) -> str | None:
-    if not text:
-        return "an empty pattern takes the empty text only"
-    try:
-        with warnings.catch_warnings(action="error"):
-            re.compile(text)
-            re.compile(rf"\A(?:{text})\Z")  # as the judge has it: flags such as (?i) cannot stand there
-    except (re.error, RecursionError, OverflowError, Warning) as problem:
-        flags = "; write (?i:…) for (?i)" if "global flags" in str(problem) else ""
-        return f"`{text}` is not a regular expression that the judge can use: {problem}{flags}"
-    return None
-
-
-def _shared_pattern_problem(text: str) -> str | None:
-    """Checks run in Spark, whose expressions are Java's: what only Python has is refused."""
-    only_python = re.search(r"\(\?(P|#|\()|\\Z|\{,", text)
-    if only_python:
-        return f"`{text}` has `{only_python[0]}`, which Java reads in another way; Spark does the checks"
-    return _pattern_problem(text)
 
 
 def source_name_problem(text: str) -> str | None:
@@ -148,8 +137,8 @@ Duration = Annotated[str, AfterValidator(_a_duration)]
 Size = Annotated[str, _checked(_size_problem)]
 Zone = Annotated[str, _checked(_zone_problem)]
 Format = Annotated[str, AfterValidator(_a_format)]
-Pattern = Annotated[str, _checked(_pattern_problem)]
-SharedPattern = Annotated[str, _checked(_shared_pattern_problem)]
+Pattern = Annotated[str, _checked(pattern_problem)]
+SharedPattern = Annotated[str, _checked(shared_pattern_problem)]
 SourceName = Annotated[str, _checked(source_name_problem)]
 LandingPath = Annotated[str, _checked(_landing_problem)]
 Transform = Annotated[str, _checked(_transform_problem)]

@@ -9,7 +9,7 @@ from itertools import takewhile
 
 from smelter.contracts.misfit import nearest
 from smelter.contracts.names import name_problem
-from smelter.contracts.values import TRANSFORM
+from smelter.contracts.values import TRANSFORM, partition_name
 from smelter.gold.shapes import Fixed, Sessions, Window, parse_window
 from smelter.gold.statement import Flaw, handed_on, keys_of
 
@@ -64,6 +64,9 @@ def header_flaws(header: Header, columns: tuple[str, ...]) -> list[Flaw]:
         column = column_of(transform)
         if column not in columns:
             said = f"partition: there is no column `{column}`{nearest(column, columns)}"
+            flaws.append(Flaw(header.lines["partition"], said))
+        elif transform != column and (taken := partition_name(transform)) in columns:
+            said = f"partition: `{taken}` is what tables call {transform}; give the column another name"
             flaws.append(Flaw(header.lines["partition"], said))
     for name in handed_on(header.window):
         if name not in columns:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from smelter.contracts.checks import Check
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column
     from pyspark.sql.types import DataType
 
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)  # times are counted from it: F.lit of one before 1582 is of another calendar
 _NAMES = {"bigint": "long", "smallint": "int", "tinyint": "int", "timestamp_ntz": "timestamp"}
 _SCALARS = ("string", "boolean", "int", "long", "float", "double", "date", "timestamp", "binary")
 _FAMILIES = {
@@ -34,6 +36,10 @@ def literal(check: Check, kind: DataType, value: object, key: str) -> Column:
         typed = rule_value(_kind(kind), value, key)
     except ValueError as problem:
         raise unfit(check, str(problem)) from problem
+    if isinstance(typed, datetime):
+        return F.timestamp_micros(F.lit((typed - _EPOCH) // timedelta(microseconds=1)))
+    if isinstance(typed, date):
+        return F.date_from_unix_date(F.lit((typed - _EPOCH.date()).days))
     return F.lit(typed).cast(kind) if kind.typeName() == "float" else F.lit(typed)  # 0.1 of 32 bits is not 0.1 of 64
 
 

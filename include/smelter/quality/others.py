@@ -18,7 +18,8 @@ from smelter.quality.verdict import Question
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-_NUMBERS = frozenset({"byte", "short", "integer", "long", "float", "double", "decimal"})
+_EXACT = frozenset({"byte", "short", "integer", "long", "decimal"})
+_BINARY = frozenset({"float", "double"})  # 9007199254740993 would be found where 9007199254740992.0 is
 
 
 def doubled(rows: DataFrame, check: Check) -> DataFrame:
@@ -60,7 +61,8 @@ def strangers(rows: DataFrame, check: Check, question: Question) -> DataFrame:
     if check.field not in kinds:
         raise unfit(check, f"{check.dataset} has no column `{check.field}`")
     here, there = kinds_of(rows)[check.column], kinds[check.field]
-    if here != there and not {here.typeName(), there.typeName()} <= _NUMBERS:
+    names = {here.typeName(), there.typeName()}
+    if here != there and not (names <= _EXACT or names <= _BINARY):
         kept = f"{here.simpleString()} here and {there.simpleString()} there"
         raise unfit(check, f"`{check.column}` and {check.dataset}.{check.field} are of two types: {kept}")
     known = other.select(F.col(check.field).alias("_known")).distinct()
