@@ -108,6 +108,32 @@ def test_a_check_has_a_plain_name_that_is_not_the_platforms(name: str) -> None:
     assert the_fault(text)[1].startswith("quality[0].name: ")
 
 
+@pytest.mark.parametrize(
+    ("pattern", "only_python"),
+    [
+        (r"\U0001F600", r"\U"),
+        (r"[a\U0001F600]", r"\U"),
+        (r"\N{DIGIT ONE}", r"\N"),
+        ("(?P<x>a)(?P=x)", "(?P"),
+        ("a(?#why)", "(?#"),
+        ("(a)?(?(1)b|c)", "(?("),
+        ("(?a:x)", "(?a"),
+        ("(?ia:x)", "(?ia"),
+        (r"a\Z", r"\Z"),
+        ("a{,3}", "{"),
+        ("{a}", "{"),
+        (r"\101", r"\101"),
+        (r"a\0", r"\0"),
+        (r"[\1]", r"\1"),
+        (r"[\b]", r"\b"),
+        ("[a[b]", "["),
+    ],
+)
+def test_a_regex_that_only_python_reads_is_refused(pattern: str, only_python: str) -> None:
+    message = the_fault(with_checks(f"check: regex, column: id, pattern: '{pattern}'"))[1]
+    assert f"has `{only_python}`, which Java reads in another way" in message
+
+
 def test_no_two_checks_have_one_name() -> None:
     text = with_checks("check: row_count, min: 1", "check: row_count, max: 5").replace("check 1", "check 0")
     assert the_fault(text) == (LINE + 1, "quality[1].name: there is a check `check 0` already")

@@ -106,6 +106,20 @@ def test_regex_is_about_the_whole_text(spark: SparkSession) -> None:
     assert failing(rows, check_of("regex", column="id", pattern="a[0-9]|b")) == [[1, 2, 3]]
 
 
+def test_a_regex_that_a_contract_may_have_is_one_that_spark_reads(spark: SparkSession) -> None:
+    matching = {
+        r"\\U[{}\[\]^]": "\\U]",
+        "[]a][^]a]": "]b",
+        r"a{2}b{1,}c{1,3}\{}": "aabccc{}",
+        r"(?i:a)(?:b)(?=c)(?!d)(c)(?<=c)(?>e)\1": "Abcec",
+        r"\u00e4\x41[\x42]\n \bb": "äAB\n b",
+    }
+    rows = rows_of(spark, *({"id": text} for text in matching.values()))
+    checks = [check_of("regex", column="id", pattern=pattern) for pattern in matching]
+    everything = set(range(len(matching)))
+    assert failing(rows, *checks) == [sorted(everything - {place}) for place in range(len(matching))]
+
+
 def test_sql_takes_what_is_true_or_null(spark: SparkSession) -> None:
     rows = rows_of(spark, {"n": 1}, {"n": 9}, {"n": None})
     assert failing(rows, check_of("sql", expression="n < price * 2 and kind = 'x'")) == [[1]]
@@ -272,7 +286,7 @@ def test_without_checks_nothing_is_asked() -> None:
         (check_of("sql", expression="n + 1"), "its expression is int, and must be true or false"),
         (check_of("sql", expression="nope > 1"), "nope"),
         (check_of("sql", expression="n + 2147483647 > 0"), "overflow"),
-        (check_of("regex", column="id", pattern="(?a:x)"), "PatternSyntaxException"),
+        (check_of("regex", column="id", pattern="(?x: [ ] )"), "PatternSyntaxException"),
     ],
 )
 def test_a_check_that_cannot_be_asked_of_these_rows_is_refused_in_words(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import warnings
 from collections.abc import Callable
 from decimal import Decimal
 from pathlib import PurePosixPath
@@ -14,6 +13,7 @@ from pydantic import AfterValidator, WithJsonSchema
 
 from smelter.contracts.misfit import nearest
 from smelter.contracts.names import NAME, dataset_problem, field_problem, name_problem
+from smelter.contracts.patterns import pattern_problem, shared_pattern_problem
 from smelter.contracts.times import TimeFormat, seconds_of
 from smelter.contracts.types import parse_type
 
@@ -94,27 +94,6 @@ def _a_format(text: str) -> str:
     return text
 
 
-def _pattern_problem(text: str) -> str | None:
-    if not text:
-        return "an empty pattern takes the empty text only"
-    try:
-        with warnings.catch_warnings(action="error"):
-            re.compile(text)
-            re.compile(rf"\A(?:{text})\Z")  # as the judge has it: flags such as (?i) cannot stand there
-    except (re.error, RecursionError, OverflowError, Warning) as problem:
-        flags = "; write (?i:…) for (?i)" if "global flags" in str(problem) else ""
-        return f"`{text}` is not a regular expression that the judge can use: {problem}{flags}"
-    return None
-
-
-def _shared_pattern_problem(text: str) -> str | None:
-    """Checks run in Spark, whose expressions are Java's: what only Python has is refused."""
-    only_python = re.search(r"\(\?(P|#|\()|\\Z|\{,", text)
-    if only_python:
-        return f"`{text}` has `{only_python[0]}`, which Java reads in another way; Spark does the checks"
-    return _pattern_problem(text)
-
-
 def source_name_problem(text: str) -> str | None:
     """Say why records cannot have a field of this name, or None if they can."""
     if not text:
@@ -149,8 +128,8 @@ Duration = Annotated[str, AfterValidator(_a_duration)]
 Size = Annotated[str, _checked(_size_problem)]
 Zone = Annotated[str, _checked(_zone_problem)]
 Format = Annotated[str, AfterValidator(_a_format)]
-Pattern = Annotated[str, _checked(_pattern_problem)]
-SharedPattern = Annotated[str, _checked(_shared_pattern_problem)]
+Pattern = Annotated[str, _checked(pattern_problem)]
+SharedPattern = Annotated[str, _checked(shared_pattern_problem)]
 SourceName = Annotated[str, _checked(source_name_problem)]
 LandingPath = Annotated[str, _checked(_landing_problem)]
 Transform = Annotated[str, _checked(_transform_problem)]
