@@ -101,7 +101,8 @@ def _iceberg_type(kind: DataType, ids: Iterator[int], where: str) -> IcebergType
     if isinstance(kind, spark_types.MapType):
         value = _iceberg_type(kind.valueType, ids, where)
         return MapType(next(ids), _iceberg_type(kind.keyType, ids, where), next(ids), value, value_required=False)
-    if isinstance(kind, spark_types.StructType):
+    if isinstance(kind, spark_types.StructType) and kind.fields:
+        _refuse_twins([one.name for one in kind.fields], where)
         members = [(one.name, _iceberg_type(one.dataType, ids, where)) for one in kind.fields]
         return StructType(*(NestedField(next(ids), name, member, required=False) for name, member in members))
     scalar = _SCALARS.get(kind.simpleString())
@@ -112,3 +113,15 @@ def _iceberg_type(kind: DataType, ids: Iterator[int], where: str) -> IcebergType
             next_step="cast it: to string, boolean, int, bigint, double, decimal(p,s), date or timestamp",
         )
     return scalar
+
+
+def _refuse_twins(names: list[str], where: str) -> None:
+    """Members that Spark cannot tell apart: it takes large letters for small ones."""
+    small = [name.lower() for name in names]
+    twin = next((name for place, name in enumerate(names) if name.lower() in small[:place]), None)
+    if twin is not None:
+        raise Refused(
+            f"{where} would have two members `{twin}`, which tables do not keep",
+            data="nothing was changed",
+            next_step="name each member: named_struct('one', …, 'two', …)",
+        )

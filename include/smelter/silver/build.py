@@ -197,11 +197,12 @@ class _Work:
         summary = {**bookmark_summary(part.bookmark), CONTRACT: self._contract.label}
         if reason:
             summary[PUBLISHED_ANYWAY] = reason
-        if self._table is None:
-            schema = schema_of(rows.schema, "silver.columns: ")
-            self._table = ensure_derived(self._lake, SILVER, self._dataset, schema, partitions, properties)
-        elif not self._wishes.rebuild:
+        if self._table is not None and not self._wishes.rebuild:
             self._evolve(self._table)
+        else:
+            schema = schema_of(rows.schema, "silver.columns: ")
+            if self._table is None:
+                self._table = ensure_derived(self._lake, SILVER, self._dataset, schema, partitions, properties)
         self._hooks.reach("table_ready")
         if self._wishes.rebuild:
             replace_table(spark, SILVER, self._dataset, rows, partitions, properties, summary)
