@@ -114,6 +114,42 @@ def test_a_table_can_be_partitioned_in_many_ways_or_not_at_all(partitions: str) 
     assert contract(with_part(f"bronze: {{partition_by: [{partitions}]}}"))
 
 
+@pytest.mark.parametrize(
+    ("name", "partition"),
+    [
+        ("at_day", "days(at)"),
+        ("at_hour", "hours(at)"),
+        ("at_month", "months(at)"),
+        ("day_year", "years(day)"),
+        ("id_bucket", "'bucket(4, id)'"),
+        ("id_value", "id"),
+    ],
+)
+def test_a_field_cannot_have_the_name_that_bronze_gives_a_partition(name: str, partition: str) -> None:
+    text = with_fields(*FIELDS, f"{name}: {{type: int}}", more=f"bronze: {{partition_by: [{partition}]}}\n")
+    why = f"`{name}` is the name of a partition, because bronze is partitioned by {partition.strip(chr(39))}"
+    assert the_fault(text) == (AFTER_FIELDS, f"fields.{name}: {why}; take another, and say `from: {name}`")
+    other = {"at_day": "days(day)"}.get(name, "days(at)")
+    assert contract(text.replace(f"[{partition}]", f"[{other}]"))
+
+
+def test_no_column_of_silver_can_have_the_name_of_its_partition() -> None:
+    silver = "silver: {key: [id], event_time: at}\n"
+    assert the_fault(with_fields(*FIELDS, "at_day: {type: int, from: x}", more=silver)) == (
+        AFTER_FIELDS,
+        "fields.at_day: `at_day` is the name of a partition, because silver is partitioned by days(at); "
+        "take another, and say `from: x`",
+    )
+    derived = silver.replace("at}", "at, columns: {at_day: day}}")
+    assert the_fault(with_part(derived)) == (
+        AFTER_FIELDS,
+        "silver.columns.at_day: `at_day` is the name of a partition, because silver is partitioned by days(at); "
+        "take another",
+    )
+    assert contract(with_part(derived.replace("at_day", "at_month"), "bronze: {partition_by: [months(at)]}"))
+    assert contract(with_fields(*FIELDS, "at_day: {type: int}", more="silver: {key: [id]}\n"))
+
+
 def test_two_fields_cannot_be_read_from_one_name() -> None:
     assert the_fault(with_fields("a: {type: int}", "b: {type: int, from: a}")) == (
         6,

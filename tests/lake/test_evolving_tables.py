@@ -181,6 +181,43 @@ def test_a_column_that_the_table_is_partitioned_by_cannot_become_a_double(lake: 
         changed(data, "a: {type: double}", more)
 
 
+@pytest.mark.parametrize(
+    ("partition", "name"),
+    [("days(at)", "at_day"), ("months(at)", "at_month"), ("bucket(4, at)", "at_bucket"), ("at", "at_value")],
+)
+def test_no_column_can_have_the_name_of_a_partition_that_the_table_has_or_had(
+    lake: Lake, spark: SparkSession, partition: str, name: str
+) -> None:
+    data = Dataset(lake, contract_of("at: {type: timestamp}", f"bronze: {{partition_by: ['{partition}']}}\n"))
+    data.take([{"at": "2026-03-01T00:00:00Z"}])
+    moment, partitioned = "moment: {type: timestamp, from: at}", partition.replace("at", "moment")
+    for fields, more in ((f"{moment[:-1]}, was: at}}", f"bronze: {{partition_by: ['{partitioned}']}}\n"), (moment, "")):
+        changed(data, fields, more)
+        with pytest.raises(Refused, match=f"there cannot be a column `{name}`") as refused:
+            changed(data, f"{moment}\n{name}: {{type: string}}", more)
+        assert f"bronze.{data.name}, whose partitions are " in refused.value.where
+        assert refused.value.data == "nothing was changed"
+        assert f"`was: {name}`" in refused.value.next_step
+    assert len(read_alike(data, spark, ["moment"])) == 1
+
+
+def test_the_old_name_of_a_column_that_a_stranger_partitioned_by_does_not_come_back_as_another_column(
+    lake: Lake, spark: SparkSession
+) -> None:
+    """An identity is called like its column, if it is not made by us; a renamed column leaves it its name."""
+    data = Dataset(lake, contract_of("a: {type: int}"))
+    data.take([{"a": 0}])
+    with load_table(lake, BRONZE, data.name).update_spec() as update:
+        update.add_identity("a")
+    changed(data, "a: {type: int}\nz: {type: int}")
+    changed(data, "b: {type: int, was: a}\nz: {type: int}")
+    with pytest.raises(Refused, match="there cannot be a column `a`"):
+        changed(data, "b: {type: int}\nz: {type: int}\na: {type: int}")
+    changed(data, "a: {type: int, was: b}\nz: {type: int}")
+    data.take([{"a": 1}])
+    assert read_alike(data, spark, ["a", "z"]) == [{"a": 0, "z": None}, {"a": 1, "z": None}]
+
+
 def test_a_batch_that_was_prepared_before_the_change_is_finished_after_it(lake: Lake, spark: SparkSession) -> None:
     """Its files have the old columns, types and partitions; ids and specs make them fit."""
     fields = 'a: {type: int}\nb: {type: "decimal(4,2)"}\nc: {type: string}'

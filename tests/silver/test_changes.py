@@ -211,6 +211,30 @@ def test_a_first_build_and_a_rebuild_refuse_the_same_columns_before_anything_is_
     assert load_table(built.lake, SILVER, built.name).metadata_location == before
 
 
+def test_no_column_of_silver_can_have_the_name_of_a_partition_that_it_has_or_had(make: Make) -> None:
+    things = make(FIRST)
+    things.arrive(some("a"))
+    things.build()
+    later, renamed = FIRST.replace("at", "moment"), FIELDS.replace("at:     {", "moment: {was: at, from: at, ")
+    change(things, later, renamed)
+    things.build()
+    before = load_table(things.lake, SILVER, things.name).metadata_location
+    kept = renamed.replace("was: at, ", "")
+    change(things, later, kept + "  at_day: {type: string}\n")
+    for rebuild in (False, True):
+        with pytest.raises(Refused, match="there cannot be a column `at_day`: silver") as refused:
+            things.build(rebuild=rebuild)
+        assert "`was: at_day`" in refused.value.next_step
+    assert load_table(things.lake, SILVER, things.name).metadata_location == before
+    change(things, later, kept + "  of_day: {type: string, was: at_day, from: at_day}\n")
+    things.arrive([{**one, "at_day": "x"} for one in some("b")])
+    things.build()
+    assert [row["of_day"] for row in things.silver()] == [None, "x"]
+    change(things, later + ", columns: {at_day: 'text'}", kept + "  of_day: {type: string, from: at_day}\n")
+    with pytest.raises(Refused, match="there cannot be a column `at_day`"):
+        things.build(rebuild=True)
+
+
 def test_a_contract_without_silver_says_so(make: Make) -> None:
     things = make("")
     things.arrive(some("a"))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from smelter.contracts.check_fit import check_misfits
 from smelter.contracts.misfit import Misfit, nearest
 from smelter.contracts.rules import family
-from smelter.contracts.values import TRANSFORM
+from smelter.contracts.values import TRANSFORM, partition_name
 
 if TYPE_CHECKING:
     from smelter.contracts.model import Contract
@@ -33,6 +33,7 @@ def part_misfits(contract: Contract) -> Iterator[Misfit]:
     yield from _silver(contract)
     yield from _derived(contract)
     yield from _partitions(contract)
+    yield from _partition_names(contract)
     yield from check_misfits(contract, PLATFORM_COLUMNS)
 
 
@@ -113,6 +114,23 @@ def _partitions(contract: Contract) -> Iterator[Misfit]:
         seen.append(kind)
         if problem is not None:
             yield Misfit(("bronze", "partition_by", place), problem)
+
+
+def _partition_names(contract: Contract) -> Iterator[Misfit]:
+    """Columns that have the name of a partition field: no reader could open a table that has both."""
+    silver = contract.silver
+    by_day = f"days({silver.event_time})" if silver is not None and silver.event_time is not None else None
+    in_silver = {partition_name(by_day): f"silver is partitioned by {by_day}"} if by_day is not None else {}
+    in_bronze = {partition_name(text): f"bronze is partitioned by {text}" for text in contract.bronze.partition_by}
+    for name in contract.fields:
+        if why := in_silver.get(name) or in_bronze.get(name):
+            hint = f"take another, and say `from: {contract.source_names[name]}`"
+            yield Misfit(("fields", name), f"`{name}` is the name of a partition, because {why}; {hint}")
+    for name in silver.columns if silver is not None else ():
+        if why := in_silver.get(name):
+            yield Misfit(
+                ("silver", "columns", name), f"`{name}` is the name of a partition, because {why}; take another"
+            )
 
 
 def _partition_problem(families: dict[str, str], column: str, unit: str | None, *, is_bucket: bool) -> str | None:

@@ -51,6 +51,15 @@ def _size_problem(text: str) -> str | None:
     return None if _SIZE.fullmatch(text) else f"`{text}` is not a size; write 128MB"
 
 
+def partition_name(transform: str) -> str:
+    """What tables call the partition field of `days(at)`: `at_day`. No column of the table can have that name."""
+    match = TRANSFORM.fullmatch(transform)
+    assert match is not None
+    if match["unit"] is not None:
+        return f"{match['time']}_{match['unit'].removesuffix('s')}"
+    return f"{match['bucket']}_bucket" if match["bucket"] is not None else f"{match['plain']}_value"
+
+
 def _zone_problem(name: str) -> str | None:
     try:
         ZoneInfo(name)

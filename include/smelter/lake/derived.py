@@ -19,7 +19,7 @@ from tenacity import Retrying, retry_if_exception, stop_after_attempt, wait_rand
 
 from smelter.lake.catalog import catalog_errors
 from smelter.lake.evolution import schema_updates
-from smelter.lake.evolved import evolved_schema
+from smelter.lake.evolved import evolved_schema, refuse_names_of_partitions
 from smelter.lake.home import Lake
 from smelter.lake.spark_types import partition_column
 from smelter.lake.tables import TABLE_PROPERTIES, ensure_table
@@ -49,6 +49,7 @@ def ensure_derived(
 def evolve(table: Table, schema: Schema, origins: Mapping[str, str | None], properties: Mapping[str, str]) -> None:
     """Give the table the columns of a schema, each with the values of its origin; nothing changes if it has them."""
     wanted = evolved_schema(table.metadata, schema, origins)
+    refuse_names_of_partitions(table.metadata, wanted, ".".join(table.name()))
     updates = schema_updates(table.metadata, wanted)
     changed = {name: value for name, value in properties.items() if table.properties.get(name) != value}
     if not updates and not changed:
@@ -56,6 +57,11 @@ def evolve(table: Table, schema: Schema, origins: Mapping[str, str | None], prop
     still = AssertCurrentSchemaId(current_schema_id=table.metadata.current_schema_id)
     with _quiet(table), table.transaction() as transaction:
         transaction._apply((*updates, SetPropertiesUpdate(updates=changed)), (still,))
+
+
+def refuse_strange_columns(table: Table, schema: Schema) -> None:
+    """Columns that the table cannot have when it is replaced: partitionings that it had stay in its metadata."""
+    refuse_names_of_partitions(table.metadata, evolved_schema(table.metadata, schema, {}), ".".join(table.name()))
 
 
 def frozen(rows: DataFrame) -> DataFrame:

@@ -37,7 +37,7 @@ from smelter.contracts.diff import Change, compare, origins_of
 from smelter.errors import Refused, Unreachable
 from smelter.lake import layout
 from smelter.lake.catalog import catalog_errors
-from smelter.lake.evolved import evolved_schema, evolved_spec
+from smelter.lake.evolved import evolved_schema, evolved_spec, refuse_names_of_partitions
 from smelter.lake.home import BRONZE, Lake
 from smelter.lake.past_contracts import remember_active
 from smelter.lake.schema import bronze_schema
@@ -86,6 +86,7 @@ def plan_contract(table: Table, contract: Contract, drop: Collection[str] = ()) 
         return Evolution(before, contract, tuple(changes), table.schema(), table.spec())
     schema = evolved_schema(metadata, bronze_schema(contract), origins_of(before, contract))
     _refuse_partitioned(table, schema)
+    refuse_names_of_partitions(metadata, schema, ".".join(table.name()))
     spec = evolved_spec(metadata, schema, contract.bronze.partition_by)
     return Evolution(before, contract, tuple(changes), schema, spec)
 

@@ -8,8 +8,10 @@ from itertools import count
 from pyiceberg.partitioning import PartitionField, PartitionSpec
 from pyiceberg.schema import Schema
 from pyiceberg.table.metadata import TableMetadata
+from pyiceberg.transforms import IdentityTransform
 from pyiceberg.types import IcebergType, ListType, MapType, NestedField, StructType
 
+from smelter.errors import Refused
 from smelter.lake.schema import partition_spec
 
 
@@ -26,6 +28,25 @@ def evolved_schema(metadata: TableMetadata, wanted_schema: Schema, origins: Mapp
         fields.append(_field(wanted, _find(now.fields, name) if name is not None else None, fresh))
     number = 1 + max(schema.schema_id for schema in metadata.schemas)
     return next((one for one in metadata.schemas if one == Schema(*fields)), Schema(*fields, schema_id=number))
+
+
+def refuse_names_of_partitions(metadata: TableMetadata, schema: Schema, table: str) -> None:
+    """No column may have the name of a partition field, also of a partitioning that was: readers could not open it.
+
+    Only an identity is called like the column itself; once that is renamed, its old name is taken all the same.
+    """
+    partitions = [field for spec in metadata.partition_specs for field in spec.fields]
+    columns = {field.name: field.field_id for field in schema.fields}
+    for one in partitions:
+        is_itself = isinstance(one.transform, IdentityTransform) and columns.get(one.name) == one.source_id
+        if one.name in columns and not is_itself:
+            raise Refused(
+                f"there cannot be a column `{one.name}`: {table} is or was partitioned by something of that name",
+                where=f"{table}, whose partitions are {', '.join(sorted({one.name for one in partitions}))}",
+                data="nothing was changed",
+                next_step=f"take another name for it in the contract; a field says `from: {one.name}` if records call "
+                f"it so, and `was: {one.name}` if the active contract has it",
+            )
 
 
 def evolved_spec(metadata: TableMetadata, schema: Schema, transforms: tuple[str, ...]) -> PartitionSpec:

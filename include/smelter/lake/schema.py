@@ -37,7 +37,7 @@ from pyiceberg.types import (
 from smelter.contracts import Contract
 from smelter.contracts.fit import PLATFORM_COLUMNS
 from smelter.contracts.types import Array, Decimal, Map, Scalar, Struct, Type
-from smelter.contracts.values import TRANSFORM
+from smelter.contracts.values import TRANSFORM, partition_name
 
 _SCALARS: dict[str, IcebergType] = {
     "string": StringType(),
@@ -155,18 +155,18 @@ def partition_spec(transforms: tuple[str, ...], schema: Schema) -> PartitionSpec
         match = TRANSFORM.fullmatch(text)
         assert match is not None
         column = match["time"] or match["bucket"] or match["plain"]
-        transform, suffix = _transform(text, match["unit"], is_bucket=match["bucket"] is not None)
+        transform = _transform(text, match["unit"], is_bucket=match["bucket"] is not None)
         source = schema.find_field(column).field_id
-        fields.append(PartitionField(source, _FIRST_PARTITION_ID + number, transform, f"{column}{suffix}"))
+        fields.append(PartitionField(source, _FIRST_PARTITION_ID + number, transform, partition_name(text)))
     return PartitionSpec(*fields)
 
 
-def _transform(text: str, unit: str | None, *, is_bucket: bool) -> tuple[Transform, str]:  # type: ignore[type-arg]
+def _transform(text: str, unit: str | None, *, is_bucket: bool) -> Transform:  # type: ignore[type-arg]
     if unit is not None:
-        return _UNITS[unit], f"_{unit.removesuffix('s')}"
+        return _UNITS[unit]
     if is_bucket:
-        return BucketTransform(int(text.removeprefix("bucket(").partition(",")[0])), "_bucket"
-    return IdentityTransform(), "_value"
+        return BucketTransform(int(text.removeprefix("bucket(").partition(",")[0]))
+    return IdentityTransform()
 
 
 def _platform_columns(ids: Iterator[int]) -> Iterator[NestedField]:

@@ -17,7 +17,7 @@ from pyiceberg.table import Table
 
 from smelter.errors import Refused
 from smelter.lake.bookmarks import bookmark_of, bookmark_summary
-from smelter.lake.derived import ensure_derived, evolve, frozen, move_bookmark
+from smelter.lake.derived import ensure_derived, evolve, frozen, move_bookmark, refuse_strange_columns
 from smelter.lake.derived import replace as replace_table
 from smelter.lake.home import BRONZE, SILVER, Lake
 from smelter.lake.increments import Backlog, Slice, backlog_of, read_slice
@@ -203,6 +203,7 @@ class _Work:
             schema = schema_of(rows.schema, "silver.columns: ")
             if self._table is None:
                 self._table = ensure_derived(self._lake, SILVER, self._dataset, schema, partitions, properties)
+            refuse_strange_columns(self._table, schema)
         self._hooks.reach("table_ready")
         if self._wishes.rebuild:
             replace_table(spark, SILVER, self._dataset, rows, partitions, properties, summary)
