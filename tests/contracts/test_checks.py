@@ -175,6 +175,20 @@ def test_a_derived_column_that_cannot_be_computed_is_refused(columns: str, said:
     assert message.startswith(said)
 
 
+def test_only_a_field_that_is_no_text_is_cast_to_a_timestamp() -> None:
+    for column in ("n", "price", "at", "_position", "_ingested_at"):
+        cast = f"try_cast({column} as timestamp)"
+        assert contract(with_checks(f"check: sql, expression: '{cast} > at'").replace("n / 2", f"'{cast}'"))
+    for column in ("id", "tags", "_source"):
+        cast = f"try_cast({column} as timestamp)"
+        assert "on which silver runs" in the_fault(with_checks(f"check: sql, expression: '{cast} > at'"))[1]
+        assert "on which silver runs" in the_fault(with_fields(*FIELDS, more=SILVER.replace("n / 2", f"'{cast}'")))[1]
+    assert (
+        "on which silver runs"
+        in the_fault(with_checks("check: sql, expression: 'try_cast(half as timestamp) > at'"))[1]
+    )
+
+
 def test_a_contract_with_checks_survives_being_written_down_and_kept_in_a_table() -> None:
     things = contract(EVERY_KEY)
     assert contract(contract_text(things)) == things

@@ -153,6 +153,63 @@ def test_what_one_bad_row_could_break_is_refused_with_what_to_write(text: str, i
     assert STOPS_SILVER in problem
 
 
+AT_EACH_RUN = "may be another one at each run; write a full date, such as"
+OF_THE_DAY = "would make a text such as '12:30' a time of the day on which silver runs; write try_to_timestamp(…, 'yyyy"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("date 'today'", f"date 'today' {AT_EACH_RUN} date '2020-01-31'"),
+        ("t < TIMESTAMP 'now'", f"TIMESTAMP 'now' {AT_EACH_RUN}"),
+        ("timestamp\n'yesterday'", AT_EACH_RUN),
+        ("timestamp 'epoch'", AT_EACH_RUN),
+        ("timestamp '12:30'", AT_EACH_RUN),
+        ("timestamp 'T12:30'", AT_EACH_RUN),
+        ("timestamp_ntz 'now'", AT_EACH_RUN),
+        ("timestamp_ltz 'now'", AT_EACH_RUN),
+        ("date '\\u0074oday'", AT_EACH_RUN),
+        ("date '2020-01-31 today'", AT_EACH_RUN),
+        ("date '2020'", AT_EACH_RUN),
+        ("transform(xs, x -> date 'today')", AT_EACH_RUN),
+        ("try_cast('today' as date)", f"date 'today' {AT_EACH_RUN}"),
+        ("try_to_date('today')", AT_EACH_RUN),
+        ("try_cast('now' as timestamp_ntz)", AT_EACH_RUN),
+        ("try_to_timestamp('now')", AT_EACH_RUN),
+        ("try_cast(a as timestamp)", f"try_cast(…) {OF_THE_DAY}"),
+        ("TRY_CAST(properties['t'] as TIMESTAMP)", OF_THE_DAY),
+        ("try_cast(concat(t, '') as timestamp)", OF_THE_DAY),
+        ("try_cast(xs as array<timestamp>)", OF_THE_DAY),
+        ("try_to_timestamp(a)", f"try_to_timestamp(…) {OF_THE_DAY}"),
+        ("hour(try_to_timestamp(concat(a, ',')))", OF_THE_DAY),
+    ],
+)
+def test_an_expression_that_asks_the_clock_is_refused(text: str, said: str) -> None:
+    assert said in (expression_problem(text, COLUMNS, ("t",)) or "")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "date '2020-01-31' < date",
+        "timestamp '2020-01-31 1:02:03.123456' < timestamp '2020-01-31T12:00:00+01:00'",
+        "timestamp_ntz '2020-01-31 12:00Z'",
+        "a = 'today' or a in ('now', '12:30')",
+        "try_cast(t as timestamp)",
+        "try_to_timestamp(t)",
+        "try_to_timestamp(a, 'yyyy-MM-dd HH:mm')",
+        "try_to_timestamp(concat(a, ','), concat('yyyy', b))",
+        "try_to_date(a)",
+        "try_cast(a as date)",
+        "try_cast(a as timestamp_ntz)",
+        "try_cast('2020-01-31' as timestamp)",
+        "try_cast(a as string)",
+    ],
+)
+def test_a_time_that_is_the_same_at_each_run_is_taken(text: str) -> None:
+    assert expression_problem(text, COLUMNS, ("t",)) is None
+
+
 def test_the_columns_of_an_expression_are_its_own_and_not_its_parameters_members_or_types() -> None:
     assert columns_of("transform(xs, x -> x.b + a.b) = try_cast(m['t'] as date)") == {"xs", "a", "m"}
 

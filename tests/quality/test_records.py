@@ -129,7 +129,7 @@ def test_the_report_grows_and_shrinks_with_what_is_kept(lake: Lake, monkeypatch:
 
 
 def test_what_a_record_holds_cannot_become_part_of_the_page(lake: Lake) -> None:
-    checks = [check_of("regex", name="shape", column="n", pattern="<b>$x ${y}</b>")]
+    checks = [check_of("in_set", name="shape", column="n", values=("<b>$x ${y}</b>",))]
     verdict = verdict_of(checks, [Measure(1, 1)])
     example = Example("file:///<i>", 0, "<script>alert('$z')</script>")
     record(

@@ -56,9 +56,10 @@ def _problems(check: Check, kinds: dict[str, Type | None], dataset: str) -> Iter
     if check.dataset == dataset:
         yield ("dataset",), f"`{dataset}` is the dataset itself; name another"
     if check.expression is not None:
+        from smelter.contracts.clock import columns_of_no_text
         from smelter.contracts.expressions import expression_problem
 
-        if problem := expression_problem(check.expression, kinds):
+        if problem := expression_problem(check.expression, kinds, columns_of_no_text(kinds)):
             yield ("expression",), problem
 
 

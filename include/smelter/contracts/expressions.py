@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from smelter.contracts.clock import clock_problem
 from smelter.contracts.functions import FUNCTIONS, instead_of
 from smelter.contracts.misfit import nearest
 from smelter.contracts.words import NotWords, Word, closing, words_of
@@ -41,12 +42,16 @@ class TryCast:
     cast: str
 
 
-def expression_problem(text: str, columns: Collection[str]) -> str | None:
-    """Say why this is not one scalar expression over these columns that a contract may have, or None if it is."""
+def expression_problem(text: str, columns: Collection[str], no_texts: Collection[str] = ()) -> str | None:
+    """Say why this is not one scalar expression over these columns that a contract may have, or None if it is.
+
+    `no_texts`: those of the columns that are known to be no texts, and so may be cast to a timestamp.
+    """
     try:
         words = words_of(text)
         for at in range(len(words)):
-            if problem := _call_problem(words, at) or _operator_problem(words, at):
+            problem = _call_problem(words, at) or _operator_problem(words, at) or clock_problem(words, at, no_texts)
+            if problem:
                 return problem
         parsed = _parsed(text)
     except NotWords as unreadable:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from smelter.contracts.check_fit import check_misfits
 from smelter.contracts.misfit import Misfit, nearest
 from smelter.contracts.rules import family
+from smelter.contracts.types import parse_type
 from smelter.contracts.values import TRANSFORM, partition_name
 
 if TYPE_CHECKING:
@@ -90,13 +91,15 @@ def _derived(contract: Contract) -> Iterator[Misfit]:
     columns = contract.silver.columns if contract.silver is not None else {}
     if not columns:
         return
+    from smelter.contracts.clock import columns_of_no_text
     from smelter.contracts.expressions import expression_problem
 
-    known = (*contract.fields, *PLATFORM_COLUMNS)
+    known = {name: field.kind for name, field in contract.fields.items()}
+    known |= {name: parse_type(text) for name, text in PLATFORM_COLUMNS.items()}
     for name, text in columns.items():
         if name in contract.fields:
             yield Misfit(("silver", "columns", name), f"there is a field `{name}` already; take another name")
-        elif problem := expression_problem(text, known):
+        elif problem := expression_problem(text, known, columns_of_no_text(known)):
             yield Misfit(("silver", "columns", name), problem)
 
 
