@@ -52,7 +52,7 @@ def test_the_shipped_models_are_good_and_each_has_its_window() -> None:
         "from (select window_start, user_id, count(*) as n from source group by 1, 2)",
         TUMBLING + "with large as (select *, amount * 2 as twice from source where amount > 3)\n"
         "select window_start, sum(twice) as n from large group by (window_start) having sum(twice) > 9;",
-        TUMBLING + "select distinct s.window_start, s.user_id from source as s",
+        TUMBLING + "select distinct s.window_start, s.user_id from source as s where at > date '2020-01-31'",
         TUMBLING + "select source.window_start, properties.window_start as n from source -- the window \\\n",
         TUMBLING + "select s.window_start, 'a -- b' as n /* 'c */ from (select s.* from source as s) as s",
         TUMBLING
@@ -105,6 +105,8 @@ def test_what_looks_beyond_its_window_is_refused(sql: str, said: str) -> None:
         ("select window_start, now() as n from source", "cannot call `now`: it is another one at each run"),
         ("select window_start, current_date as n from source", "`current_date` is another one at each run"),
         ("select window_start, rand() as n from source", "cannot call `rand`"),
+        ("select window_start, timestamp 'now' as n from source", "timestamp 'now' may be another one at each run"),
+        ("select window_start, date 'today' as n from source", "write a full date, such as date '2020-01-31'"),
         ("select window_start, `reflect`('java.lang.System', 'exit') as n from source", "take the backticks away"),
         ("select window_start, first(user_id) as n from source group by 1", "cannot call `first`: say which row"),
         ("select window_start, collect_list(n) as n from source group by 1", "it depends on row order"),

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from smelter.contracts.clock import literal_problem
 from smelter.contracts.functions import FUNCTIONS
 from smelter.contracts.misfit import nearest
 from smelter.contracts.words import Word
@@ -61,6 +62,8 @@ def refused_calls(words: Sequence[Word]) -> Iterator[Call]:
             yield Call(word.start, said)
         elif name == "using" and following[:1] == "'":
             yield Call(word.start, "`using '…'` would run a program")
+        elif following[:1] == "'" and (problem := literal_problem(name, following[1:-1])):
+            yield Call(word.start, problem)
         elif following == "(" and (after_dot or name not in _ALLOWED | _SYNTAX):
             yield Call(word.start, _message(name, after_dot=after_dot))
 
