@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
@@ -10,18 +9,13 @@ import pytest
 from silvers import Silver
 
 from smelter.lake.home import Lake
-from smelter.prove.processes import QUICK_JVM
 from smelter.settings import Settings
+from tiny_spark import tiny_spark
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 NewSilver = Callable[..., Silver]
-TINY = {  # of a few rows, planning and compiling are most of the cost; the command is tested without this
-    "spark.sql.shuffle.partitions": "1",
-    "spark.sql.adaptive.enabled": "false",
-    "spark.sql.codegen.wholeStage": "false",
-}
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -39,14 +33,8 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Lake:
 
 @pytest.fixture(scope="session")
 def spark(lake: Lake, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
-    from smelter.lake.session import start_spark
-
-    os.environ.setdefault("JDK_JAVA_OPTIONS", QUICK_JVM)
-    session = start_spark(lake, "tests", tmp_path_factory.mktemp("spark"))
-    for name, value in TINY.items():
-        session.conf.set(name, value)
-    yield session
-    session.stop()
+    with tiny_spark(lake, tmp_path_factory.mktemp("spark")) as session:
+        yield session
 
 
 @pytest.fixture

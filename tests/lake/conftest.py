@@ -15,6 +15,7 @@ from smelter.catalog_address import CatalogAddress, parse_address
 from smelter.cli.main import run
 from smelter.lake.home import Lake
 from smelter.settings import Settings
+from tiny_spark import tiny_spark
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -38,11 +39,8 @@ def file_lake(tmp_path_factory: pytest.TempPathFactory) -> Lake:
 
 @pytest.fixture(scope="session")
 def spark(file_lake: Lake, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
-    from smelter.lake.session import start_spark
-
-    session = start_spark(file_lake, "tests", tmp_path_factory.mktemp("spark"))
-    yield session
-    session.stop()
+    with tiny_spark(file_lake, tmp_path_factory.mktemp("spark")) as session:
+        yield session
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ import pytest
 from smelter.lake.home import Lake
 from smelter.quality.gate import warm_up
 from smelter.settings import Settings
+from tiny_spark import tiny_spark
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -33,12 +34,8 @@ def shared_lake(tmp_path_factory: pytest.TempPathFactory) -> Lake:
 
 @pytest.fixture(scope="session")
 def spark(shared_lake: Lake, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
-    from smelter.lake.session import start_spark
-
-    session = start_spark(shared_lake, "tests", tmp_path_factory.mktemp("spark"))
-    session.conf.set("spark.sql.shuffle.partitions", "1")  # a handful of rows each
-    yield session
-    session.stop()
+    with tiny_spark(shared_lake, tmp_path_factory.mktemp("spark")) as session:
+        yield session
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
@@ -11,8 +10,8 @@ from things import Things, contract_of
 
 from smelter.lake.home import Lake
 from smelter.lake.tables import ensure_tables
-from smelter.prove.processes import QUICK_JVM
 from smelter.settings import Settings
+from tiny_spark import tiny_spark
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -32,13 +31,8 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Lake:
 
 @pytest.fixture(scope="session")
 def spark(lake: Lake, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
-    from smelter.lake.session import start_spark
-
-    os.environ["JDK_JAVA_OPTIONS"] = QUICK_JVM
-    session = start_spark(lake, "tests", tmp_path_factory.mktemp("spark"))
-    yield session
-    session.stop()
-    del os.environ["JDK_JAVA_OPTIONS"]
+    with tiny_spark(lake, tmp_path_factory.mktemp("spark")) as session:
+        yield session
 
 
 @pytest.fixture(scope="session")

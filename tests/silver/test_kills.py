@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 BUILDER = Path(__file__).with_name("killed_builder.py")
-KILLS = int(os.environ.get("KILLS", "2"))
+KILLS = int(os.environ.get("KILLS", "1"))  # gold is killed in a test of its own, tests/gold/test_command.py
 MODEL = "sessions"  # the one whose windows depend on each other
 SILVER_POINTS = ("spark_started", "read", "judged", "table_ready", "published")
 GOLD_POINTS = ("computed", "table_ready", "committed")
