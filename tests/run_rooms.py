@@ -15,9 +15,8 @@ TESTS = PROJECT / "tests"
 REPORTS = PROJECT / "build" / "tests"
 BIN = f"{Path(sys.executable).parent}/"
 WORKERS = os.environ.get("ROOM_WORKERS", "2")  # tests/setup on two cores: 30 s, and 49 s with none
-ONE_PROCESS = {"journeys", "lake"}  # one JVM for all of a room's tests
 # One JVM per worker, and tests of a file share what they set up; tests/bronze: 185 s, and 294 s with one worker.
-BY_FILE = {"bench", "bronze", "gold", "prove", "quality", "silver"}
+BY_FILE = {"bench", "bronze", "gold", "journeys", "lake", "prove", "quality", "silver"}
 NO_TESTS = 5  # pytest's exit code when it found nothing to run
 LINTS: dict[str, list[list[str]]] = {
     "style": [[BIN + "ruff", "check", "."], [BIN + "ruff", "format", "--check", "."]],
@@ -71,9 +70,8 @@ def run_room(room: str) -> Outcome:
     REPORTS.mkdir(parents=True, exist_ok=True)
     report = REPORTS / f"{room}.xml"
     report.unlink(missing_ok=True)
-    workers = "0" if room in ONE_PROCESS else WORKERS
-    words = [sys.executable, "-m", "pytest", f"tests/{room}", "-q", "-n", workers, f"--junit-xml={report}"]
-    words += ["--dist", "loadfile"] if room in BY_FILE and workers != "0" else []
+    words = [sys.executable, "-m", "pytest", f"tests/{room}", "-q", "-n", WORKERS, f"--junit-xml={report}"]
+    words += ["--dist", "loadfile"] if room in BY_FILE and WORKERS != "0" else []
     code = subprocess.run(words, cwd=PROJECT, env=_environment(), check=False).returncode
     seconds = time.monotonic() - started
     if not report.exists() or code == NO_TESTS:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from smelter.cli.main import run
+from smelter.prove.processes import QUICK_JVM
 
 PROJECT = Path(__file__).resolve().parents[2]
 BIN = Path(sys.executable).parent
@@ -17,7 +18,10 @@ BIN = Path(sys.executable).parent
 
 def submit(lake: Path, job: str, *words: str) -> str:
     environ = {**os.environ, "SMELTER_LAKE": str(lake), "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}"}
-    submitted = [BIN / "spark-submit", "--driver-class-path", f"{PROJECT}/.jars/*", PROJECT / "jobs" / job, *words]
+    environ["JDK_JAVA_OPTIONS"] = QUICK_JVM
+    few = ["--conf", "spark.sql.shuffle.partitions=2"]  # Spark's own 200 are for a cluster
+    jars = ["--driver-class-path", f"{PROJECT}/.jars/*"]
+    submitted = [BIN / "spark-submit", *jars, *few, PROJECT / "jobs" / job, *words]
     done = subprocess.run(submitted, env=environ, capture_output=True, text=True, timeout=600, check=False)
     assert done.returncode == 0, done.stderr
     return done.stdout

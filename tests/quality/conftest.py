@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from smelter.lake.home import Lake
-from smelter.quality.gate import warm_up
+from smelter.quality.gx import warm_up
 from smelter.settings import Settings
 from tiny_spark import tiny_spark
 

@@ -268,6 +268,15 @@ def test_a_check_that_cannot_be_asked_of_these_rows_is_refused_in_words(
     assert refused.value.data == "nothing was published, and no bookmark moved"
 
 
+def test_a_pattern_that_only_java_refuses_is_told_where_rows_are_compiled_as_for_people(spark: SparkSession) -> None:
+    spark.conf.set("spark.sql.codegen.wholeStage", "true")
+    try:
+        with pytest.raises(Refused, match="PatternSyntaxException"):
+            the_result(rows_of(spark, {}), check_of("regex", column="id", pattern="(?x: [ ] )"))
+    finally:
+        spark.conf.set("spark.sql.codegen.wholeStage", "false")
+
+
 def test_all_simple_checks_cost_one_job_and_their_failures_one_more(spark: SparkSession) -> None:
     """What one pass costs does not depend on how many checks there are."""
     rows = rows_of(spark, *({"n": number} for number in range(50))).cache()

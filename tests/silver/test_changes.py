@@ -178,9 +178,9 @@ def test_keep_first_becomes_keep_latest_by_a_rebuild(make: Make) -> None:
 
 
 def test_casts_that_fail_are_counted(make: Make) -> None:
-    things = make(FIRST + ", columns: {number: 'try_cast(text as int)'}")
+    things = make(FIRST + ", columns: {number: 'try_cast(text as int)', other: 'coalesce(try_cast(text as int), 0)'}")
     things.arrive(some("a", text="7") + some("b", text="seven") + some("c", text="8x") + some("d"))
-    assert things.build().failed_casts == {"number": 2}
+    assert things.build().failed_casts == {"number": 2, "other": 2}
 
 
 @pytest.mark.parametrize(

@@ -91,7 +91,7 @@ def silver(
         Path | None, typer.Option("--output", metavar="DIR", help="Also write silver.md and silver.json here.")
     ] = None,
 ) -> None:
-    """An increment into a small table and a large one, and a run with twenty checks. Takes about ten minutes."""
+    """An increment into a small table and a large one, and a run with twenty checks. Takes about fifteen minutes."""
     from smelter.bench.silver import bench_silver
     from smelter.contracts import load_contract
     from smelter.lake.home import Lake

@@ -87,7 +87,7 @@ def _build(session: Session, contract: Contract, produced: Produced) -> None:
     """Bronze, silver and gold in one Spark session, then what they answer."""
     from smelter.explore import connect
     from smelter.lake.session import start_spark
-    from smelter.quality.expectations import warm_up
+    from smelter.quality.gx import warm_up
 
     warm_up()  # while the JVM starts
     lake = session.open_lake()

@@ -10,15 +10,13 @@ from smelter.contracts.checks import Check
 from smelter.errors import Refused
 from smelter.lake.spark_errors import cause_of
 from smelter.quality.examples import examples_of
-from smelter.quality.expectations import expect, warm_up
+from smelter.quality.expectations import expect
 from smelter.quality.measure import Measure, measure
-from smelter.quality.verdict import Decision, Example, Question, Result, Verdict
+from smelter.quality.verdict import Example, Question, Result, Verdict
 from smelter.quality.words import sentence, wanted
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
-
-__all__ = ["Decision", "Example", "Question", "Result", "Verdict", "judge", "warm_up"]
 
 
 def judge(rows: DataFrame, checks: Sequence[Check], question: Question) -> Verdict:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from smelter.lake.home import Lake
-from smelter.quality.expectations import new_context, quiet
+from smelter.quality.gx import new_context, quiet
 from smelter.quality.results import Kept, kept_results
 
 SITE = "report"

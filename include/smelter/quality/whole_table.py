@@ -17,7 +17,8 @@ from smelter.lake.home import BRONZE, SILVER, Lake
 from smelter.lake.session import start_spark
 from smelter.lake.tables import active_contract, find_table, load_table
 from smelter.postgres import CATALOG_NAME
-from smelter.quality.gate import judge, warm_up
+from smelter.quality.gate import judge
+from smelter.quality.gx import warm_up
 from smelter.quality.others import rows_of
 from smelter.quality.records import record
 from smelter.quality.verdict import Decision, Question, Verdict

@@ -26,7 +26,7 @@ from smelter.lake.session import SPARK_LOG, jvm_of, start_spark
 from smelter.lake.spark_errors import spark_errors
 from smelter.lake.spark_types import schema_of
 from smelter.lake.tables import active_contract, find_table, load_table, row_count
-from smelter.quality.expectations import warm_up
+from smelter.quality.gx import warm_up
 from smelter.silver.definition import origins, partitions_of, properties_of, silver_of, wanted_schema, what_changed
 from smelter.silver.facts import facts_of
 from smelter.silver.gate import Increment, kept_before, pass_or_refuse

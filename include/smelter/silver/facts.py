@@ -31,7 +31,7 @@ def facts_of(rows: DataFrame, contract: Contract) -> Facts:
     if prunes:
         day = F.to_date(F.col(silver.event_time or ""))
         columns += [F.collect_set(day).alias("days"), F.count_if(day.isNull()).alias("dayless")]
-    failed = {name: _failed(text) for name, text in silver.columns.items() if try_casts(text)}
+    failed = {name: _failed(name, text) for name, text in silver.columns.items() if try_casts(text)}
     columns += [F.count_if(F.expr(condition)).alias(f"cast_{name}") for name, condition in failed.items()]
     found = rows.agg(*columns).collect()[0]
     days: list[date | None] = [*found["days"], *([None] if found["dayless"] else [])] if prunes else []
@@ -42,6 +42,7 @@ def facts_of(rows: DataFrame, contract: Contract) -> Facts:
     )
 
 
-def _failed(text: str) -> str:
-    """Does any cast of the expression have a value that it could not read?"""
-    return " or ".join(f"(({one.value}) is not null and ({one.cast}) is null)" for one in try_casts(text))
+def _failed(name: str, text: str) -> str:
+    """Does any cast of the expression have a value that it could not read? One that is all of it was done already."""
+    casts = ((one.value, f"`{name}`" if one.cast == text.strip() else one.cast) for one in try_casts(text))
+    return " or ".join(f"(({value}) is not null and ({cast}) is null)" for value, cast in casts)
