@@ -37,6 +37,14 @@ def as_smelter_error(problem: duckdb.Error, views: Views) -> SmelterError:
             data="nothing was changed",
             next_step="name a table of the lake, or allow everything with --unsafe (in Python unsafe=True)",
         )
+    if isinstance(problem, duckdb.InterruptException):
+        # A thread that fails stops the others by the flag of a Ctrl-C, and who reads may see that flag before the
+        # failure (DuckDB 1.5.5: one question in fifty on a busy machine, never with one thread).
+        return Refused(
+            "this question was stopped before its end: by somebody, or because a part failed that DuckDB did not name",
+            data="nothing was changed; what was read so far is not the whole answer",
+            next_step="ask it again",
+        )
     if isinstance(problem, _NOT_THE_QUERY):
         return Unreachable(text, data="nothing was changed", next_step=_AGAIN)
     missing = _NO_TABLE.search(text) if isinstance(problem, duckdb.CatalogException) else None
