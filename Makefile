@@ -40,6 +40,8 @@ prove: setup ## Break the stream in every way, 200 times, and prove that nothing
 recompute: setup ## Build silver and gold from random events, killed at random, beside plain recomputations (EXAMPLES=, KILLS=)
 	@EXAMPLES=$(or $(EXAMPLES),60) KILLS=$(or $(KILLS),20) .venv/bin/python -m pytest -q -n 0 tests/silver/test_silver.py tests/silver/test_kills.py
 	@EXAMPLES=$(or $(EXAMPLES),60) .venv/bin/python -m pytest -q -n 0 tests/gold/test_equals.py
+	@PLAIN_SPARK=1 EXAMPLES=6 .venv/bin/python -m pytest -q -n 0 tests/silver/test_silver.py
+	@PLAIN_SPARK=1 EXAMPLES=3 .venv/bin/python -m pytest -q -n 0 tests/gold/test_equals.py
 
 soak: setup ## Commit batches beside somebody's compaction for two minutes
 	@.venv/bin/python tests/lake/beside_compaction.py
