@@ -38,8 +38,8 @@ def as_smelter_error(problem: duckdb.Error, views: Views) -> SmelterError:
             next_step="name a table of the lake, or allow everything with --unsafe (in Python unsafe=True)",
         )
     if isinstance(problem, duckdb.InterruptException):
-        # A thread that fails seems to stop the others by the flag of a Ctrl-C, and who reads may be told of that flag and
-        # not of the failure (DuckDB 1.5.5, busy machine: 43 of 1,800 questions that fail; with one thread 0 of 1,200).
+        # A thread that fails seems to stop the others by the flag of a Ctrl-C, and who reads may be told of that flag
+        # and not of the failure (DuckDB 1.5.5, busy machine: 43 of 1,800 failing questions; one thread: 0 of 1,200).
         return Refused(
             "this question was stopped before its end: by somebody, or because a part failed that DuckDB did not name",
             data="nothing was changed; what was read so far is not the whole answer",
