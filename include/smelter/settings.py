@@ -12,9 +12,9 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, PlainValidator, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PlainValidator, SecretStr, ValidationError
 
 from smelter.catalog_address import CatalogAddress, parse_address
 from smelter.errors import WrongUsage
@@ -29,6 +29,12 @@ def _address(value: Any) -> CatalogAddress | None:
     if not isinstance(value, str):
         raise ValueError("it must be a text such as postgresql://USER@HOST:5432/DATABASE")
     return parse_address(value) if value else None
+
+
+def _web_address(value: SecretStr | None) -> SecretStr | None:
+    if value is not None and not value.get_secret_value().startswith(("http://", "https://")):
+        raise ValueError("it must begin with http:// or https://")
+    return value
 
 
 class Settings(BaseModel):
@@ -94,6 +100,22 @@ class Settings(BaseModel):
         ge=0,
         description="The most bytes that one batch takes, instead of a number of files; 0 is no limit.",
     )
+    drivers: Literal["here", "served"] = Field(
+        default="here",
+        description="Where the drivers of streams are started: `here`, by whoever asks, or `served`, by the "
+        "`smelt stream serve` that watches this lake, perhaps in another container.",
+    )
+    webhook: Annotated[SecretStr | None, AfterValidator(_web_address)] = Field(
+        default=None,
+        description="An http(s) address that is told, as JSON with `text`, when a task of Airflow fails. A secret: it "
+        "is never shown or logged.",
+    )
+    build_minutes: int = Field(
+        default=15,
+        ge=1,
+        le=59,
+        description="Silver and gold are built by Airflow when new data is there, and at least this often.",
+    )
     max_rows_per_slice: int = Field(
         default=2_000_000,
         ge=1,
@@ -152,21 +174,24 @@ def _from_file(path: Path) -> dict[str, tuple[Any, str]]:
             where=str(path),
             next_step="use --lake DIR or SMELTER_LAKE",
         )
-    _refuse_open_secret(path, content.get("catalog"))
+    _refuse_open_secret(path, content)
     return {name: (value, str(path)) for name, value in content.items()}
 
 
-def _refuse_open_secret(path: Path, catalog: Any) -> None:
-    """A password lies only in a file that its owner alone can read."""
+def _refuse_open_secret(path: Path, content: Mapping[str, Any]) -> None:
+    """A secret lies only in a file that its owner alone can read."""
     try:
-        address = _address(catalog)
+        address = _address(content.get("catalog"))
     except ValueError:  # told later, with the rest
         return
-    if address is not None and address.password and path.stat().st_mode & 0o077:
+    has_password = address is not None and bool(address.password)
+    if (has_password or content.get("webhook")) and path.stat().st_mode & 0o077:
+        what = "the catalog's password" if has_password else "the webhook's address"
+        instead = ", or put the password into ~/.pgpass" if has_password else ""
         raise WrongUsage(
-            "the settings file holds the catalog's password, and others may read it",
+            f"the settings file holds {what}, and others may read it",
             where=str(path),
-            next_step=f"chmod 600 {shlex.quote(str(path))}, or put the password into ~/.pgpass",
+            next_step=f"chmod 600 {shlex.quote(str(path))}{instead}",
         )
 
 
@@ -186,8 +211,9 @@ def _checked(given: Mapping[str, tuple[Any, str]]) -> LoadedSettings:
     except ValidationError as problem:
         first = problem.errors()[0]
         name = str(first["loc"][0])
-        if name == "catalog":  # nothing of it is repeated: where it is wrong, nobody knows where its password is
-            raise WrongUsage(f"`catalog` cannot be used: {first['ctx']['error']}", where=given[name][1]) from None
+        if name in ("catalog", "webhook"):  # nothing is repeated: where it is wrong, nobody knows where its secret is
+            said = first.get("ctx", {}).get("error", "it must be a text")
+            raise WrongUsage(f"`{name}` cannot be used: {said}", where=given[name][1]) from None
         raise WrongUsage(
             f"`{name}` cannot be {first['input']!r}: {first['msg'].lower()}", where=given[name][1]
         ) from problem

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,9 +14,12 @@ from crashes import Crash, crash_at
 from drivers import wait_until
 from streams import LIMITS, Stream
 
-from smelter.bronze import stream as stream_module
+from smelter.bronze import query as query_module
 from smelter.bronze.stream import Hooks, Pace, ingest
+from smelter.errors import Refused
 from smelter.supervise.heartbeat import Heartbeat, State, read_heartbeat
+from smelter.supervise.lock import holder
+from smelter.supervise.requests import Wish, ask_to_stop, want
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -76,7 +80,7 @@ def test_a_name_that_comes_again_after_it_was_put_away_is_not_lost_in_silence(
 def test_the_heartbeat_tells_what_waits_and_a_stream_can_be_asked_to_stop(
     shared: NewStream, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(stream_module, "_LOOK_SECONDS", 0.0)
+    monkeypatch.setattr(query_module, "_LOOK_SECONDS", 0.0)
     stream: Stream = shared()
     stream.add("a.json")
     beats: list[Heartbeat] = []
@@ -110,3 +114,77 @@ def test_the_heartbeat_tells_what_waits_and_a_stream_can_be_asked_to_stop(
     assert last.state is State.STOPPED
     stream.drain(spark)
     check(stream)
+
+
+def test_a_paused_stream_keeps_its_driver_takes_nothing_and_goes_on_when_it_may(
+    shared: NewStream, spark: SparkSession
+) -> None:
+    stream: Stream = shared()
+    folder = stream.lake.run_folder(stream.name)
+    stream.add("a.json")
+
+    def is_at(state: State, batches: int) -> bool:
+        beat = read_heartbeat(folder)
+        return beat is not None and (beat.state, beat.batches) == (state, batches)
+
+    words = (stream.lake, stream.contract, LIMITS, Pace(follow=True, trigger_seconds=0.2), Hooks(), spark)
+    driver = threading.Thread(target=ingest, args=words)
+    driver.start()
+    try:
+        wait_until(lambda: is_at(State.WAITING, 1), "it had one batch")
+        want(folder, Wish.PAUSE, "ann", "too many letters")
+        wait_until(lambda: is_at(State.PAUSED, 1), "it rests")
+        paused = read_heartbeat(folder)
+        stream.add("b.json")
+        time.sleep(2)
+        assert is_at(State.PAUSED, 1)
+        want(folder, Wish.RUN, "ann")
+        wait_until(lambda: is_at(State.WAITING, 2), "it went on")
+        want(folder, Wish.PAUSE, "ann")
+        stream.add("c.json")
+        wait_until(lambda: is_at(State.PAUSED, 2), "it rests again, with a batch that is planned")
+    finally:
+        want(folder, Wish.STOP, "ann", "the end")
+        driver.join()
+    assert paused is not None
+    assert "paused by ann" in paused.note
+    assert "too many letters" in paused.note
+    last = read_heartbeat(folder)
+    assert last is not None
+    assert (last.state, last.exit_code) == (State.STOPPED, 0)
+    with pytest.raises(Refused, match="stopped by ann"):
+        ingest(*words)
+    want(folder, Wish.PAUSE, "ann")
+    with pytest.raises(Refused, match="paused by ann"):
+        stream.drain(spark)
+    want(folder, Wish.RUN, "ann")
+    stream.drain(spark)
+    check(stream)
+
+
+def test_a_driver_ends_when_it_is_asked_by_name_and_the_next_one_does_not_hear_of_it(
+    shared: NewStream, spark: SparkSession
+) -> None:
+    stream: Stream = shared()
+    folder = stream.lake.run_folder(stream.name)
+    words = (stream.lake, stream.contract, LIMITS, Pace(follow=True, trigger_seconds=0.2), Hooks(), spark)
+    driver = threading.Thread(target=ingest, args=words)
+    driver.start()
+    try:
+        wait_until(lambda: (beat := read_heartbeat(folder)) is not None and beat.state is State.WAITING, "it waits")
+    finally:
+        found = holder(folder)
+        assert found is not None
+        ask_to_stop(folder, found.run, "a test")
+        driver.join()
+    stream.add("a.json")
+    stream.drain(spark)
+    check(stream)
+    beat = read_heartbeat(folder)
+    assert beat is not None
+    assert beat.run not in ("", found.run)
+    assert beat.token
+    stream.drain(spark)
+    later = read_heartbeat(folder)
+    assert later is not None
+    assert (later.batches, later.token) == (0, beat.token), "the stream's last commit outlives the driver that made it"

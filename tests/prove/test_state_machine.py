@@ -23,8 +23,9 @@ from small_spark import SmallSpark
 
 from smelter.bronze import recovery
 from smelter.bronze.batch import Bronze
+from smelter.bronze.query import _unit
 from smelter.bronze.spread import Here
-from smelter.bronze.stream import Hooks, _catch_up, _unit, driving
+from smelter.bronze.stream import Hooks, _catch_up, driving
 from smelter.errors import Refused
 from smelter.lake.checkpoint import Listed
 from smelter.lake.evolution import apply_contract

@@ -1,4 +1,7 @@
-"""Ctrl-C and SIGTERM: the first finishes the running batch, the second stops at once. Neither harms the lake."""
+"""Who wants the stream to stop or to rest? A signal, a request to this driver, a wish about the stream, or its caller.
+
+Ctrl-C and SIGTERM: the first finishes the running batch, the second stops at once. Neither harms the lake.
+"""
 
 from __future__ import annotations
 
@@ -6,29 +9,48 @@ import os
 import signal
 import threading
 from collections.abc import Callable
+from pathlib import Path
 from types import FrameType
 from typing import Any
 
 from smelter.bronze.pulse import Pulse
 from smelter.supervise.heartbeat import State
+from smelter.supervise.requests import Wanted, Wish, wanted, who_asked_to_stop
 
 _SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 
 class Stopper:
-    """Knows whether anybody asked the stream to stop."""
+    """Knows whether anybody asked the stream to stop, or to rest."""
 
-    def __init__(self, pulse: Pulse, say: Callable[[str], None], should_stop: Callable[[], bool]) -> None:
+    def __init__(
+        self, pulse: Pulse, say: Callable[[str], None], should_stop: Callable[[], bool], folder: Path, run: str
+    ) -> None:
         self._pulse = pulse
         self._say = say
         self._before: dict[signal.Signals, Any] = {}
         self._should_stop = should_stop
         self._was_signalled = False
+        self._folder = folder
+        self._run = run
+        self._at_start = wanted(folder)  # what was wished before this driver began is not about this driver
 
     @property
     def asked(self) -> bool:
-        """Has a signal come, or does whoever runs the stream want it to end?"""
-        return self._was_signalled or self._should_stop()
+        """Has a signal or a request come, or does whoever runs the stream want it to end?"""
+        return self._was_signalled or self._should_stop() or self._is_requested()
+
+    @property
+    def rest(self) -> Wanted | None:
+        """Who wants the stream to rest, and why; nothing if it may go on."""
+        said = wanted(self._folder)
+        return said if said.wish is Wish.PAUSE else None
+
+    def _is_requested(self) -> bool:
+        if who_asked_to_stop(self._folder, self._run) is not None:
+            return True
+        said = wanted(self._folder)
+        return said.wish is Wish.STOP and said != self._at_start
 
     def __enter__(self) -> Stopper:
         if threading.current_thread() is threading.main_thread():

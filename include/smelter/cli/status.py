@@ -8,9 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from smelter.cli.gold_status import gold_line, gold_status
+from smelter.cli.moments import ago
 from smelter.cli.session import Session, complete_dataset, counted, print_json, session_of
+from smelter.cli.stream_words import line_of, plain
 from smelter.contracts.faults import printable
 from smelter.errors import SmelterError
+from smelter.supervise.standing import standing_of
 
 if TYPE_CHECKING:
     from smelter.lake.home import Lake
@@ -52,9 +55,9 @@ def status(
 
 def _of(session: Session, lake: Lake, dataset: str) -> dict[str, Any]:
     """Everything about one dataset, as plain values."""
-    from smelter.ledger.standing import standing_of
+    from smelter.ledger.standing import standing_of as ledger_standing_of
 
-    found = standing_of(lake, dataset)
+    found = ledger_standing_of(lake, dataset)
     last, seen = found.last_batch, found.landing
     return {
         "dataset": dataset,
@@ -80,7 +83,7 @@ def _of(session: Session, lake: Lake, dataset: str) -> dict[str, Any]:
         "waiting_files": len(seen.waiting),
         "oldest_waiting_seconds": seen.oldest_waiting_seconds,
         **{name: [printable(str(path)) for path in getattr(seen, name)] for name in _LISTED},
-        "stream": _stream(lake, dataset),
+        "stream": plain(standing_of(lake.run_folder(dataset))),
         "silver": _silver(lake, dataset),
         "gold": gold_status(session, lake, found.contract),
     }
@@ -98,29 +101,10 @@ def _file_differs(session: Session, found: Standing) -> str | None:
     return f"the contract file says {file.label} and is not the active contract, {found.contract.label}; {plan}"
 
 
-def _stream(lake: Lake, dataset: str) -> dict[str, Any]:
-    from smelter.supervise.heartbeat import STALE_SECONDS, read_heartbeat
-    from smelter.supervise.lock import holder
-
-    folder = lake.run_folder(dataset)
-    driver, beat = holder(folder), read_heartbeat(folder)
-    said = None if beat is None else beat
-    is_stale = said is not None and said.age_seconds > STALE_SECONDS
-    return {
-        "alive": driver is not None,
-        "pid": driver.pid if driver is not None else None,
-        "state": None if said is None else ("silent" if driver is not None and is_stale else said.state.value),
-        "beat_seconds_ago": None if said is None else round(said.age_seconds, 1),
-        "batch": None if said is None else said.batch,
-        "seconds": None if said is None else said.seconds,
-        "note": "" if said is None else said.note,
-    }
-
-
 def _silver(lake: Lake, dataset: str) -> dict[str, Any] | None:
-    from smelter.silver.standing import standing_of
+    from smelter.silver.standing import standing_of as silver_standing_of
 
-    found = standing_of(lake, dataset)
+    found = silver_standing_of(lake, dataset)
     if found is None:
         return None
     return {
@@ -145,11 +129,10 @@ def _print(one: dict[str, Any]) -> None:
     last = one["last_batch"]
     if last is not None:
         print(
-            f"  last batch    {_ago(last['seconds_ago'])}: {counted(last['files'], 'file')}, "
+            f"  last batch    {ago(last['seconds_ago'])}: {counted(last['files'], 'file')}, "
             f"{counted(last['records'], 'record')}, {last['accepted']:,} accepted, {last['dead']:,} dead"
         )
-    stream = one["stream"]
-    print(f"  stream        {_stream_line(stream)}")
+    print(f"  stream        {line_of(one['stream'])}")
     if one["silver"] is not None:
         print(f"  silver        {_silver_line(one['silver'], one['dataset'])}")
     for table in one["gold"]:
@@ -159,7 +142,7 @@ def _print(one: dict[str, Any]) -> None:
         print(f"  dead letters  {reasons}")
     if one["waiting_files"]:
         print(
-            f"  waiting       {counted(one['waiting_files'], 'file')}, the oldest {_ago(one['oldest_waiting_seconds'])}"
+            f"  waiting       {counted(one['waiting_files'], 'file')}, the oldest {ago(one['oldest_waiting_seconds'])}"
         )
     if one["prepared_batches"]:
         print(f"  prepared      {one['prepared_batches']}, which the next start of the stream commits")
@@ -175,19 +158,6 @@ def _print(one: dict[str, Any]) -> None:
                 print(f"                {path}")
 
 
-def _stream_line(stream: dict[str, Any]) -> str:
-    if stream["alive"]:
-        return f"alive, pid {stream['pid']}, {stream['state']}, heard from {_ago(stream['beat_seconds_ago'])}"
-    if stream["state"] is None:
-        return "not running"
-    if stream["state"] == "failed":
-        return f"not running; it failed {_ago(stream['beat_seconds_ago'])}: {stream['note']}"
-    if stream["state"] == "stopped":
-        why = f": {stream['note']}" if stream["note"] else ""
-        return f"not running; it stopped {_ago(stream['beat_seconds_ago'])}{why}"
-    return f"not running; it was killed while {stream['state']}, about {_ago(stream['beat_seconds_ago'])}"
-
-
 def _silver_line(silver: dict[str, Any], dataset: str) -> str:
     rows, waiting = counted(silver["rows"], "row"), counted(silver["waiting_rows"], "row")
     rebuild = f"smelt silver {dataset} --rebuild"
@@ -198,16 +168,8 @@ def _silver_line(silver: dict[str, Any], dataset: str) -> str:
     if silver["stopped_by"]:
         return f"{rows}; it cannot go on: {silver['stopped_by']}; {rebuild}"
     is_built = silver["built_at"] is not None
-    stands = f"{rows}, changed {_ago(silver['built_seconds_ago'])}" if is_built else "not built yet"
+    stands = f"{rows}, changed {ago(silver['built_seconds_ago'])}" if is_built else "not built yet"
     if silver["failed_checks"]:
         failed = ", ".join(silver["failed_checks"])
         return f"{stands}; {waiting} of bronze held back by checks ({failed}); smelt quality history {dataset}"
     return f"{stands}; {waiting} of bronze to read: smelt silver {dataset}" if silver["waiting_rows"] else stands
-
-
-def _ago(seconds: float | None) -> str:
-    seconds = max(0.0, seconds or 0.0)
-    for size, unit in ((86_400, "d"), (3_600, "h"), (60, "min")):
-        if seconds >= 2 * size:
-            return f"{seconds / size:.0f} {unit} ago"
-    return f"{seconds:.0f} s ago"

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from smelter.catalog_address import CatalogAddress
 from smelter.contracts import Contract
 from smelter.lake import layout
+from smelter.run_folders import stream_folder
 from smelter.settings import Settings
 
 if TYPE_CHECKING:
@@ -80,7 +81,7 @@ class Lake:
 
     def run_folder(self, stream: str) -> Path:
         """Where a stream's driver keeps its lock, heartbeat and logs."""
-        return self.root / layout.RUN / "streams" / stream
+        return stream_folder(self.root, stream)
 
     def job_folder(self, namespace: str, name: str) -> Path:
         """Where whoever builds a table keeps its log and scratch files; the table's lease gives it the folder alone."""

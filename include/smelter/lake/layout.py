@@ -6,6 +6,7 @@ import os
 import tempfile
 from pathlib import Path
 
+from smelter import run_folders
 from smelter.catalog_address import CatalogAddress
 from smelter.errors import Refused
 from smelter.settings import FILE_NAME as SETTINGS_FILE
@@ -19,9 +20,9 @@ TABLES = "tables"
 LANDING = "landing"
 CHECKPOINTS = "checkpoints"
 RECEIPTS = "receipts"
-RUN = "run"
 ARCHIVE = "archive"
 QUALITY = "quality"
+RUN = run_folders.RUN
 
 CATALOG_FILES = (CATALOG, f"{CATALOG}-wal", f"{CATALOG}-shm", f"{CATALOG}-journal")
 KNOWN = frozenset(

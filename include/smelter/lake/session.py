@@ -31,10 +31,11 @@ for _name in ("DataFrameQueryContextLogger", "SQLQueryContextLogger"):
     logging.getLogger(_name).setLevel(logging.CRITICAL)  # PySpark prints each error as it raises it: ours is a sentence
 
 
-def start_spark(lake: Lake, name: str, run_folder: Path, *, builds: bool = False) -> SparkSession:
+def start_spark(lake: Lake, name: str, run_folder: Path, *, builds: bool = False, ui: bool = False) -> SparkSession:
     """A session over the lake for one process, which has the run folder to itself; Spark's log goes there.
 
     `builds`: it sorts and joins rows in the JVM, so it gets memory for that; the stream, which does not, needs little.
+    `ui`: with Spark's own pages, on this machine only; for a session that lives long enough to be looked at.
     """
     find_java(os.environ)
     jars = ensure_jars(LOCK, lake.jars, lambda line: print(line, file=sys.stderr, flush=True))
@@ -53,7 +54,7 @@ def start_spark(lake: Lake, name: str, run_folder: Path, *, builds: bool = False
         builder = builder.master("local[*]").config("spark.sql.shuffle.partitions", _PARTS_PER_CORE * _cores())
         if builds:
             builder = builder.config("spark.driver.memory", f"{_build_megabytes()}m")
-    for key, value in {**_configuration(jars, run_folder), **_catalog(lake)}.items():
+    for key, value in {**_configuration(jars, run_folder), **_pages(ui), **_catalog(lake)}.items():
         builder = builder.config(key, value)
     try:
         with _stderr_to(run_folder / SPARK_LOG):
@@ -92,7 +93,6 @@ def _configuration(jars: list[Path], run_folder: Path) -> dict[str, str]:
             f"-Dlog4j2.configurationFile={LOG_CONFIGURATION.as_uri()} -Djava.net.preferIPv4Stack=true"
         ),
         "spark.python.daemon.module": "smelter.lake.worker_daemon",
-        "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.extensions": "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
@@ -101,6 +101,20 @@ def _configuration(jars: list[Path], run_folder: Path) -> dict[str, str]:
         "spark.sql.streaming.metricsEnabled": "false",
         "spark.local.dir": str(run_folder / SCRATCH),
     }
+
+
+def _pages(ui: bool) -> dict[str, str]:
+    """Spark's own pages: to look at and not to act by, and without a memory that grows for weeks."""
+    if not ui:
+        return {"spark.ui.enabled": "false"}
+    kept = ("spark.ui.retainedJobs", "spark.ui.retainedStages", "spark.sql.ui.retainedExecutions")
+    return {"spark.ui.enabled": "true", "spark.ui.killEnabled": "false", **dict.fromkeys(kept, "100")}
+
+
+def ui_of(session: SparkSession) -> str:
+    """Where Spark's own pages are; empty if it has none."""
+    context = getattr(session, "_sc", None)  # there is none behind Spark Connect
+    return str(getattr(context, "uiWebUrl", None) or "")
 
 
 def _catalog(lake: Lake) -> dict[str, str]:

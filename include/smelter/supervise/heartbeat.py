@@ -19,6 +19,7 @@ class State(StrEnum):
     STARTING = "starting"
     WAITING = "waiting"
     WORKING = "working"
+    PAUSED = "paused"
     STOPPING = "stopping"
     STOPPED = "stopped"
     FAILED = "failed"
@@ -26,7 +27,10 @@ class State(StrEnum):
 
 @dataclass(frozen=True)
 class Heartbeat:
-    """The last thing that a driver said: its state, its newest batch, its totals, and what is waiting."""
+    """The last thing that a driver said: its state, its newest batch, its totals, and what is waiting.
+
+    `token` and `committed_at` are of the stream's last commit, also of one that an earlier driver made.
+    """
 
     stream: str
     pid: int
@@ -46,6 +50,10 @@ class Heartbeat:
     waiting_files: int | None = None
     oldest_waiting_seconds: float | None = None
     note: str = ""
+    run: str = ""
+    committed_at: float | None = None
+    exit_code: int | None = None
+    ui: str = ""
 
     @property
     def age_seconds(self) -> float:

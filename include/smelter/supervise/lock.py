@@ -5,39 +5,52 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import secrets
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import IO
 
 from smelter.errors import Refused
-from smelter.processes import start_ticks
+from smelter.processes import start_ticks, this_host
 
 LOCK = "lock"
+STREAM = "stream"
 
 
 @dataclass(frozen=True)
 class Holder:
-    """Who holds a stream's lock; the kernel's start time tells a pid from another that has the same number later."""
+    """Who holds a stream's lock. `run` names this life of the driver, wherever it runs; the pid is for its own host,
+    where the kernel's start time tells it from another that has the same number later."""
 
     pid: int
     started_ticks: int
     since: float
+    run: str = ""
+    host: str = ""
+    role: str = STREAM
+
+    @property
+    def is_here(self) -> bool:
+        """Can a signal reach it? Its pid is of this host, and is still the same process."""
+        return self.host == this_host() and start_ticks(self.pid) == self.started_ticks
 
 
 @contextmanager
-def only_driver(folder: Path, stream: str) -> Iterator[None]:
+def only_driver(folder: Path, stream: str, role: str = STREAM) -> Iterator[Holder]:
     """Be the stream's driver; a second one is refused with the pid of the first, also if that one is stopped."""
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / LOCK).open("a+") as held:
         if not _taken(held):
             raise _refusal(stream, _read(folder))
         held.truncate(0)
-        held.write(json.dumps(asdict(Holder(os.getpid(), start_ticks(os.getpid()) or 0, time.time()))))
+        pid = os.getpid()
+        me = Holder(pid, start_ticks(pid) or 0, time.time(), secrets.token_hex(4), this_host(), role)
+        held.write(json.dumps(asdict(me)))
         held.flush()
-        yield
+        yield me
 
 
 def holder(folder: Path) -> Holder | None:
@@ -66,7 +79,8 @@ def _taken(held: IO[str]) -> bool:
 
 def _read(folder: Path) -> Holder | None:
     try:
-        return Holder(**json.loads((folder / LOCK).read_text()))
+        said = json.loads((folder / LOCK).read_text())
+        return Holder(**{name.name: said[name.name] for name in fields(Holder) if name.name in said})
     except (OSError, ValueError, TypeError):  # its driver has the lock and has not yet written who it is
         return None
 
@@ -76,5 +90,5 @@ def _refusal(stream: str, found: Holder | None) -> Refused:
     return Refused(
         f"the stream {stream} already has a driver: {who}",
         data="nothing was read or changed",
-        next_step=f"wait for it, or stop it: kill {found.pid}" if found else "wait for it",
+        next_step=f"wait for it, or stop it: smelt stream stop {stream}",
     )

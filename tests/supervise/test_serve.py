@@ -1,0 +1,82 @@
+"""A driver may live where the server lives: requests and answers are files, and a refusal travels too."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from conftest import tiny
+
+from smelter.errors import Refused, Unreachable
+from smelter.supervise import serve
+from smelter.supervise.driver import Launch, is_alive
+from smelter.supervise.requests import put_file
+from smelter.supervise.serve import answer_requests, ask_to_start, serving
+
+
+@contextmanager
+def a_server(lake: Path, launch_of: Callable[[str], Launch]) -> Iterator[list[str]]:
+    over, said = threading.Event(), []
+
+    def run() -> None:
+        with serving(lake):
+            ready.set()
+            while not over.wait(0.05):
+                answer_requests(lake, launch_of, said.append)
+
+    ready = threading.Event()
+    server = threading.Thread(target=run)
+    server.start()
+    ready.wait()
+    try:
+        yield said
+    finally:
+        over.set()
+        server.join()
+
+
+def test_the_server_starts_the_driver_and_a_second_asker_gets_the_same(tmp_path: Path, folder: Path) -> None:
+    with a_server(tmp_path, lambda _name: tiny(folder)) as said:
+        first = ask_to_start(tmp_path, "tiny", "ann")
+        second = ask_to_start(tmp_path, "tiny", "bob")
+    assert (first.is_new, second.is_new) == (True, False)
+    assert first.run == second.run
+    assert is_alive(folder, first.run), "it outlives the server"
+    assert "asked by ann" in said[0]
+
+
+def test_what_the_server_refuses_reaches_the_asker(tmp_path: Path) -> None:
+    def refuse(name: str) -> Launch:
+        raise Refused(f"there is no contract for `{name}`")
+
+    with a_server(tmp_path, refuse), pytest.raises(Unreachable, match="there is no contract for `tiny`"):
+        ask_to_start(tmp_path, "tiny", "ann")
+
+
+def test_without_a_server_the_asker_is_told_at_once_and_leaves_no_request(tmp_path: Path, folder: Path) -> None:
+    with pytest.raises(Unreachable, match="none answers") as told:
+        ask_to_start(tmp_path, "tiny", "ann")
+    assert "smelt stream serve" in told.value.next_step
+    assert list(folder.iterdir()) == []
+
+
+def test_a_server_that_does_not_answer_is_given_up_and_the_request_is_taken_back(tmp_path: Path, folder: Path) -> None:
+    with serving(tmp_path), pytest.raises(Unreachable, match="none answers"):
+        ask_to_start(tmp_path, "tiny", "ann", patience_seconds=0.3)
+    assert list(folder.iterdir()) == []
+
+
+@pytest.mark.parametrize("request_text", ["", "{", '{"id": "1"}', '{"id": "1", "by": "ann", "at": 0}'])
+def test_a_request_that_is_broken_or_old_starts_nothing(tmp_path: Path, folder: Path, request_text: str) -> None:
+    folder.mkdir(parents=True)
+    put_file(folder / serve._REQUEST, request_text)
+    answer_requests(tmp_path, lambda _name: pytest.fail("nothing is to be started"), print)
+    assert list(folder.iterdir()) == []
+
+
+def test_there_is_one_server_of_a_lake(tmp_path: Path) -> None:
+    with serving(tmp_path), pytest.raises(Refused, match="already has a driver"), serving(tmp_path):
+        pass
