@@ -4,12 +4,13 @@ MAKEFLAGS += --no-print-directory
 unexport PYTHONDONTWRITEBYTECODE  # without bytecode every start is slow
 
 SMELT := .venv/bin/smelt
+LAKE := $(or $(SMELTER_LAKE),warehouse)
 # The shim of a version manager may exist without a Python behind it, hence asking and not only looking.
 FIND_PYTHON = python=python3.11; $$python -c '' 2>/dev/null || python=python3; \
 	command -v $$python >/dev/null || { echo "Python 3.11 is needed, but there is no python3 on PATH: install python3.11" >&2; exit 3; }
 UV_VERSION := 0.13.7
 
-.PHONY: help setup demo test lint bench prove recompute soak lock clean
+.PHONY: help setup demo up down logs test lint bench prove recompute soak lock clean
 
 help: ## Print this menu
 	@echo "Smelter: every record that arrives is in exactly one place, bronze or dead letters."
@@ -21,6 +22,16 @@ setup: ## Make .venv and .jars, verified (quick when they are there)
 
 demo: setup ## Run the whole job on the embedded lake and print what it did
 	@$(SMELT) demo
+
+up: setup ## Start the whole platform on this machine, Airflow among it (SAMPLE=1, PORT=, DATASETS=)
+	@$(SMELT) up $(if $(SAMPLE),--sample) $(if $(PORT),--port $(PORT)) $(if $(DATASETS),--datasets $(DATASETS))
+
+down: ## Stop the platform, after the running batches
+	@$(SMELT) down
+
+logs: ## Follow what the keeper, Airflow and the drivers of the streams say; Ctrl-C ends it
+	@cd "$(LAKE)/run/airflow/logs" 2>/dev/null || { echo "there are no logs yet: make up"; exit 1; }; \
+		exec tail -n 5 -F *.log $$(ls ../../streams/*/driver.log 2>/dev/null)
 
 test: setup ## Check style, imports and types, then test every room (ROOM=name for one)
 	@.venv/bin/python tests/run_rooms.py $(ROOM)

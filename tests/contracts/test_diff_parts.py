@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from contract_texts import changes, contract, the_change, with_fields
+from contract_texts import MINIMAL, changes, contract, the_change, with_fields
 
 from smelter.contracts.diff import Change, compare
 
@@ -159,6 +159,27 @@ def test_what_becomes_of_read_files_can_be_changed() -> None:
     new = contract(text.replace("{files: landing/things}", "{files: landing/things, after_commit: archive}"))
     (change,) = compare(old, new)
     assert (change.where, change.what, change.is_safe) == ("source.after_commit", "keep → archive", True)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "what", "why"),
+    [
+        ("", ", every: 15m", "none → 15m", "drained on this timetable, and no stream"),
+        (", every: 15m", ", every: 1h", "15m → 1h", "drained on this timetable, and no stream"),
+        (", every: 15m", "", "15m → none", "a stream that runs on and on"),
+    ],
+)
+def test_another_timetable_is_always_safe(before: str, after: str, what: str, why: str) -> None:
+    old = contract(with_fields("a: {type: int}").replace("landing/things", f"landing/things{before}"))
+    new = contract(with_fields("a: {type: int}", version=2).replace("landing/things", f"landing/things{after}"))
+    (change,) = compare(old, new)
+    assert (change.where, change.what, change.is_safe, change.why) == ("source.every", what, True, why)
+
+
+def test_no_timetable_is_the_same_whether_it_is_said_or_not() -> None:
+    old, new = contract(MINIMAL), contract(MINIMAL.replace("landing/things", "landing/things, every: null"))
+    assert old == new
+    assert compare(old, new) == []
 
 
 def test_another_source_is_refused() -> None:

@@ -23,7 +23,7 @@ fields:
   kind:  {type: string, one_of: [x, y]}
   at:    {type: timestamp, zone: Europe/Berlin, format: "%d.%m.%Y %H:%M", not_after_arrival: 2h}
 unknown_fields: ignore
-source: {files: landing/things}
+source: {files: landing/things, every: 15m}
 bronze: {partition_by: [days(_ingested_at), "bucket(16, id)"]}
 silver:
   key: [id]
@@ -57,7 +57,7 @@ def test_every_key_is_read() -> None:
     assert (id_.pattern, id_.min_length, id_.max_length) == ("[a-z]+", 1, 9)
     assert (count.min, count.max, count.was, kind.one_of) == (0, 10, "number", ("x", "y"))
     assert (at.zone, at.format, at.not_after_arrival) == ("Europe/Berlin", "%d.%m.%Y %H:%M", "2h")
-    assert things.source.files == "landing/things"
+    assert (things.source.files, things.source.every) == ("landing/things", "15m")
     assert things.bronze.partition_by == ("days(_ingested_at)", "bucket(16, id)")
     assert things.silver is not None
     assert things.silver.model_dump() == {
@@ -78,6 +78,7 @@ def test_what_is_not_said_has_a_default() -> None:
     things = contract(MINIMAL)
     assert (things.about, things.unknown_fields, things.silver) == ("", "dead_letter", None)
     assert things.bronze.partition_by == ("days(_ingested_at)",)
+    assert things.source.every is None
     assert (things.maintenance.snapshots, things.maintenance.target_file) == ("24h", "128MB")
     assert things.fields["a"].required is False
 

@@ -197,3 +197,22 @@ def test_a_path_that_is_no_folder_of_files_is_refused(path: str) -> None:
     line, message = the_fault(MINIMAL.replace("landing/things", path))
     assert line == 3
     assert message.endswith("write landing/events")
+
+
+@pytest.mark.parametrize("every", ["60s", "1m", "15m", "24h", "1d"])
+def test_a_source_can_have_a_timetable(every: str) -> None:
+    assert contract(MINIMAL.replace("landing/things", f"landing/things, every: {every}")).source.every == every
+
+
+@pytest.mark.parametrize(
+    ("every", "said"),
+    [
+        ("59s", "`59s` is not from 1m to 24h, and nothing is drained on any other timetable; write 15m"),
+        ("25h", "`25h` is not from 1m to 24h, and nothing is drained on any other timetable; write 15m"),
+        ("hourly", "`hourly` is not a duration; write 90s, 15m, 1h or 7d"),
+        ("15", "`15` is not a text (in quotes, if it looks like something else)"),
+    ],
+)
+def test_a_timetable_that_nobody_keeps_is_refused(every: str, said: str) -> None:
+    text = MINIMAL.replace("landing/things", f"landing/things, every: {every}")
+    assert the_fault(text) == (3, f"source.every: {said}")

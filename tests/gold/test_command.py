@@ -43,7 +43,7 @@ def models(silver: Silver) -> list[Model]:
 
 @pytest.mark.jvm
 def test_a_run_that_is_killed_between_two_tables_is_finished_by_the_next(
-    silver: Silver, capsys: pytest.CaptureFixture[str]
+    silver: Silver, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     job = subprocess.Popen([sys.executable, JOB, silver.name], stderr=subprocess.PIPE, text=True, env={**os.environ})
     assert job.stderr is not None
@@ -63,6 +63,7 @@ def test_a_run_that_is_killed_between_two_tables_is_finished_by_the_next(
     assert report.built[0].step.value == "windows"  # what was committed before the kill counts
     for answer, model in zip(ANSWERS.values(), (first, second), strict=True):
         assert gold_rows(silver, model) == answer(silver.rows.values())
+    monkeypatch.setattr("smelter.gold.engine.start_spark", lambda *_words, **_more: pytest.fail("Spark was started"))
     assert run(["gold", silver.name]) == 0
     assert capsys.readouterr().out.count("nothing to do") == 2
 

@@ -36,7 +36,10 @@ class Said:
         self.out, self.err = told.out, told.err
 
 
-def test_nothing_new_is_said_and_starts_no_spark(built: Things, capsys: pytest.CaptureFixture[str]) -> None:
+def test_nothing_new_is_said_and_starts_no_spark(
+    built: Things, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("smelter.silver.build.start_spark", lambda *_words, **_more: pytest.fail("Spark was started"))
     said = Said(capsys, built.lake, "silver", built.name)
     assert (said.code, said.out) == (0, f"silver.{built.name}: nothing new in bronze; 2 rows\n")
 

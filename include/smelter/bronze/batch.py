@@ -122,7 +122,7 @@ class Bronze:
         self.contract = active_contract(bronze)
         moment = self.books.next_ingested_at(datetime.now(UTC), _newest(bronze, letters))
         outcomes = list(self._run(self._works(plan, moment, bronze, letters, present)))
-        _raise_trouble(outcomes)
+        raise_trouble(outcomes)
         return Intent(
             token=plan.token,
             sequence=self.books.next_sequence(),
@@ -204,7 +204,8 @@ def _report(done: Done, number: int, seconds: float) -> Report:
     return Report(number, done.token, len(receipts), records, accepted, dead, seconds, receipts)
 
 
-def _raise_trouble(outcomes: Sequence[Outcome]) -> None:
+def raise_trouble(outcomes: Sequence[Outcome]) -> None:
+    """Say why a task could not do its share, if one could not."""
     for outcome in outcomes:
         if outcome.trouble is not None:
             trouble = outcome.trouble

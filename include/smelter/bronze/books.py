@@ -8,7 +8,8 @@ from datetime import UTC, datetime, timedelta
 from smelter.lake.batches import BatchRecords, Done, Intent, Plan, Unit
 
 REREAD, RECOVER = "reread", "recover"
-ASKED = (REREAD, RECOVER)  # where a batch comes from that a person asked for
+RECOVER_PART = "recover-part"  # of a sound stream: unlike a whole recovery, each of its batches stands for itself
+ASKED = (REREAD, RECOVER, RECOVER_PART)  # where a batch comes from that a person asked for
 _TICK = timedelta(microseconds=1)
 _LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -48,9 +49,12 @@ class Books:
         self.last_ingested_at = max(self.last_ingested_at, batch.ingested_at)
 
     def leave(self, intent: Intent) -> None:
-        """A prepared batch that cannot be finished and is in no table: its units are free again."""
+        """A prepared batch that cannot be finished and is in no table: units that no other batch has are free again."""
         for receipt in intent.receipts:
             self.committed.pop(receipt.unit.source, None)
+        left = {receipt.unit.source for receipt in intent.receipts}
+        done = (receipt.unit for batch in self.records.done() for receipt in batch.receipts)
+        self.committed.update({unit.source: unit for unit in done if unit.source in left})
         self.tokens.discard(intent.token)
         self.sequences.discard(intent.sequence)
 

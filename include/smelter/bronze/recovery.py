@@ -6,37 +6,29 @@ Both are batches like any other: safe to kill, and to ask for again.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
-from itertools import islice
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from smelter.bronze.batch import Bronze, Report
-from smelter.bronze.books import RECOVER, REREAD
+from smelter.bronze.books import RECOVER, RECOVER_PART, REREAD
+from smelter.bronze.landed import Window, chunks, landed, open_to_reading, present_of
+from smelter.bronze.pulse import Pulse
 from smelter.bronze.spread import Here, OnSpark
 from smelter.bronze.stream import Hooks, driving
-from smelter.bronze.trust import drop_strangers, newest_tokens, refuse_strangers
-from smelter.bronze.work import Present
+from smelter.bronze.trust import drop_strangers, newest_tokens, refuse_a_part, refuse_strangers
 from smelter.contracts import Contract
 from smelter.errors import Refused
 from smelter.lake.batches import Intent, Receipt, Unit, token_of
 from smelter.lake.home import BRONZE, DEAD_LETTERS, Lake
-from smelter.lake.identities import (
-    arrivals_of,
-    counts_by_source,
-    letters_about_files,
-    newest_moment,
-    positions_of,
-)
+from smelter.lake.identities import counts_by_source, newest_moment
 from smelter.lake.landing import is_in_finished_place
 from smelter.lake.session import start_spark
-from smelter.lake.sources import arrival_of, source_of, unit_of
+from smelter.lake.sources import source_of, unit_of
 from smelter.records import Limits
-from smelter.records.survey import files_under
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -46,7 +38,8 @@ FILES_AT_ONCE = 200  # a condition on more names than this does not choose among
 
 @dataclass(frozen=True)
 class Recovered:
-    """What a recovery did: files read again, records that were missing and are written now, sources without a file."""
+    """What a recovery did: files read again, records that were missing and are written now, sources without a file
+    that says the same."""
 
     files: int
     records: int
@@ -57,7 +50,7 @@ class Recovered:
 def reread(lake: Lake, contract: Contract, limits: Limits, file: Path, hooks: Hooks | None = None) -> Report:
     """Take a file that was written again as a new source, whole; its first reading stays as it is."""
     hooks = hooks or Hooks()
-    with driving(lake, contract.dataset, hooks) as pulse:
+    with driving(lake, contract.dataset, hooks, role=REREAD) as pulse:
         bronze = Bronze(lake, contract, limits, Here(), hooks.reach, hooks.task_reach)
         for earlier in bronze.finish_prepared():
             pulse.committed(earlier)
@@ -92,85 +85,57 @@ def recover(
     hooks: Hooks | None = None,
     spark: SparkSession | None = None,
     files_at_once: int = FILES_AT_ONCE,
+    window: Window | None = None,
 ) -> Recovered:
-    """Read every landing file again and write only records whose identity is in neither table; then new receipts."""
+    """Read every landing file again and write only records whose identity is in neither table; then new receipts.
+
+    With a window, only files that arrived in it: receipts of others stay as they are. Nothing is settled then, so it is
+    for a stream whose records of batches are whole; each of its batches is right by itself, also if it is the last.
+    """
     hooks = hooks or Hooks()
-    with driving(lake, contract.dataset, hooks) as pulse:
+    with driving(lake, contract.dataset, hooks, role=RECOVER) as pulse:
         bronze = Bronze(lake, contract, limits, Here(), hooks.reach, hooks.task_reach)
-        bronze.books.waiting = drop_strangers(bronze)
-        for earlier in bronze.finish_prepared():
-            pulse.committed(earlier)
+        _catch_up(bronze, pulse, window)
+        files = landed(bronze, window)
+        first = next(files, None)
+        if first is None and window is not None:
+            return Recovered(0, 0, 0, 0)
         session = spark or start_spark(lake, f"smelter {contract.dataset}", lake.run_folder(contract.dataset))
         try:
             bronze.run_with(OnSpark(session))
-            reports, present = [], 0
-            for units in _chunks(_landed(bronze), files_at_once):
-                report, were_there = _recover(bronze, units)
-                present += were_there
-                if report is not None:
-                    reports.append(report)
-                    pulse.committed(report)
-            gone = _settle(bronze)
+            units = chunks(chain([first] if first is not None else [], files), files_at_once)
+            return _read_again(bronze, pulse, units, window)
         finally:
             if spark is None:
                 session.stop()
-        new = sum(one.accepted + one.dead for one in reports) - present
-        return Recovered(sum(one.files for one in reports), sum(one.records for one in reports), new, gone)
 
 
-def _landed(bronze: Bronze) -> Iterator[Unit]:
-    """Every landing file under the name of its last reading."""
-    landing = bronze.lake.landing(bronze.contract)
-    known = _sources_in(bronze)
-    for path in files_under(landing):
-        if path.is_file() and path.stat().st_size and is_in_finished_place(path, landing):
-            reading = 1
-            while source_of(path, reading + 1) in known:
-                reading += 1
-            yield unit_of(path, reading)
+def _catch_up(bronze: Bronze, pulse: Pulse, window: Window | None) -> None:
+    """Finish what an earlier driver left. Only a whole recovery may forget what cannot be finished."""
+    if window is None:
+        bronze.books.waiting = drop_strangers(bronze)
+    for earlier in bronze.finish_prepared():
+        pulse.committed(earlier)
+    if window is not None:
+        refuse_a_part(bronze)
+        bronze.books.forget_asked()
 
 
-def _sources_in(bronze: Bronze) -> dict[str, int]:
-    """Every source that either table holds, with its records."""
-    counts: dict[str, int] = {}
-    for namespace in (BRONZE, DEAD_LETTERS):
-        for source, count in counts_by_source(bronze.table(namespace)).items():
-            counts[source] = counts.get(source, 0) + count
-    return counts
-
-
-def _recover(bronze: Bronze, landed: Sequence[Unit]) -> tuple[Report | None, int]:
-    """One batch of files, and how many of their records were there already.
-
-    A file that was written again since is left as the tables have it: what it holds now is for `--reread`, and `status`
-    names it.
-    """
-    closed = _closed(bronze, landed)
-    units = [unit for unit in landed if unit.source not in closed]
-    sources = [unit.source for unit in units]
-    held = {name: positions_of(bronze.table(name), sources) for name in (BRONZE, DEAD_LETTERS)}
-    nothing = np.empty(0, np.int64)
-    about = letters_about_files(bronze.table(DEAD_LETTERS), sources)
-    present = {
-        source: Present(held[BRONZE].get(source, nothing), held[DEAD_LETTERS].get(source, nothing), about.get(source))
-        for source in sources
-    }
-    report = bronze.take_in(units, RECOVER, bronze.books.next_sequence(), present)
-    return report, sum(len(one.bronze) + len(one.letters) for one in present.values())
-
-
-def _closed(bronze: Bronze, units: Sequence[Unit]) -> set[str]:
-    """Sources whose file is not what the tables have of them."""
-    sources = [unit.source for unit in units]
-    closed = set()
-    for name in (BRONZE, DEAD_LETTERS):
-        arrivals = arrivals_of(bronze.table(name), sources)
-        closed |= {
-            unit.source
-            for unit in units
-            if unit.source in arrivals and arrivals[unit.source] != arrival_of(unit.modified_ns)
-        }
-    return closed
+def _read_again(bronze: Bronze, pulse: Pulse, chunks: Iterator[list[Unit]], window: Window | None) -> Recovered:
+    """Batch after batch; a file that was written again since is left as the tables have it, and `status` names it."""
+    files = records = written = left = 0
+    for units in chunks:
+        fresh = open_to_reading(bronze, units)
+        present = present_of(bronze, fresh)
+        origin = RECOVER if window is None else RECOVER_PART
+        report = bronze.take_in(fresh, origin, bronze.books.next_sequence(), present)
+        left += len(units) - len(fresh)
+        if report is not None:
+            pulse.committed(report)
+            files, records = files + report.files, records + report.records
+            were_there = sum(len(one.bronze) + len(one.letters) for one in present.values())
+            written += report.accepted + report.dead - were_there
+    return Recovered(files, records, written, _settle(bronze) if window is None else left)
 
 
 def _settle(bronze: Bronze) -> int:
@@ -200,8 +165,3 @@ def _settle(bronze: Bronze) -> int:
     )
     bronze.finish(bronze.records.prepare(intent), time.monotonic(), -1, may_be_there=False)
     return len(gone)
-
-
-def _chunks(units: Iterator[Unit], size: int) -> Iterator[list[Unit]]:
-    while chunk := list(islice(units, size)):
-        yield chunk

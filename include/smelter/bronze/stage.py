@@ -12,15 +12,16 @@ HELD_BYTES = 16 * 1024 * 1024
 class Stage:
     """Small files are held in memory and share data files; a large one gets data files of its own, which can go."""
 
-    def __init__(self, shape: TableShape) -> None:
+    def __init__(self, shape: TableShape, *, is_rehearsal: bool = False) -> None:
         self._shape = shape
+        self._is_rehearsal = is_rehearsal  # rows are made, and none is kept
         self._held: list[pa.RecordBatch] = []
         self._bytes = 0
         self._own: DataFileWriter | None = None
 
     def add(self, rows: pa.RecordBatch) -> None:
         """Take rows of the file."""
-        if not rows.num_rows:
+        if not rows.num_rows or self._is_rehearsal:
             return
         self._held.append(rows)
         self._bytes += rows.nbytes

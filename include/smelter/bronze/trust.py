@@ -3,16 +3,43 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Protocol
+
+from pyiceberg.table import Table
 
 from smelter.bronze.batch import Bronze
+from smelter.bronze.books import Books
+from smelter.contracts import Contract
 from smelter.errors import Refused
-from smelter.lake.batches import Intent
+from smelter.lake.batches import BatchRecords, Intent
 from smelter.lake.commits import TOKEN, ancestors, told
-from smelter.lake.home import BRONZE, DEAD_LETTERS
+from smelter.lake.home import BRONZE, DEAD_LETTERS, Lake
 from smelter.lake.identities import newest_moment
 
 
-def refuse_strangers(bronze: Bronze) -> None:
+class Kept(Protocol):
+    """What is kept of a stream: its books beside its tables."""
+
+    @property
+    def lake(self) -> Lake: ...
+
+    @property
+    def contract(self) -> Contract: ...
+
+    @property
+    def dataset(self) -> str: ...
+
+    @property
+    def records(self) -> BatchRecords: ...
+
+    @property
+    def books(self) -> Books: ...
+
+    def table(self, namespace: str) -> Table:
+        """The dataset's table."""
+
+
+def refuse_strangers(bronze: Kept) -> None:
     """Refuse to go on over lost records or other tables; `--recover` is the way out."""
     problem = next(_problems(bronze), None)
     if problem is not None:
@@ -25,7 +52,19 @@ def refuse_strangers(bronze: Bronze) -> None:
         )
 
 
-def newest_tokens(bronze: Bronze) -> list[str]:
+def refuse_a_part(bronze: Kept) -> None:
+    """Refuse to recover some of the files where only all of them tell what the tables should hold."""
+    problem = next(_problems(bronze), None)
+    if problem is not None:
+        raise Refused(
+            f"{problem}, and reading a part of the files again does not mend that",
+            where=str(bronze.records.folder),
+            data="no file was read again",
+            next_step=f"read all of them: smelt ingest {bronze.dataset} --recover, without --since and --until",
+        )
+
+
+def newest_tokens(bronze: Kept) -> list[str]:
     """The newest batch of this stream in each table, as far as its snapshots tell."""
     return [token for name in (BRONZE, DEAD_LETTERS) if (token := _newest_token(bronze, name)) is not None]
 
@@ -46,7 +85,7 @@ def drop_strangers(bronze: Bronze) -> list[Intent]:
     return kept
 
 
-def _problems(bronze: Bronze) -> Iterator[str]:
+def _problems(bronze: Kept) -> Iterator[str]:
     if bronze.books.is_recovering:
         yield "a recovery was begun and not finished"
     gaps = bronze.books.missing_sequences()
@@ -65,10 +104,10 @@ def _problems(bronze: Bronze) -> Iterator[str]:
             yield f"the record of batch {token} is lost"
 
 
-def _newest_token(bronze: Bronze, name: str) -> str | None:
+def _newest_token(bronze: Kept, name: str) -> str | None:
     tokens = (told(one, TOKEN) for one in ancestors(bronze.table(name).metadata))
     return next((token for token in tokens if token and token.startswith(f"{bronze.dataset}:")), None)
 
 
-def _uuid(bronze: Bronze, name: str) -> str:
+def _uuid(bronze: Kept, name: str) -> str:
     return str(bronze.table(name).metadata.table_uuid)

@@ -54,6 +54,7 @@ class Work:
     letters: TableShape
     present: Mapping[str, Present] = field(default_factory=dict)
     reach: Callable[[str], None] | None = None  # told when a point is reached; tests stop the process there
+    is_rehearsal: bool = False  # everything is read and judged, and nothing is written
 
 
 class Trouble(msgspec.Struct, frozen=True):
@@ -126,10 +127,15 @@ class _Desk:
         if self._is_in_tables(unit):
             return self._left(unit)
         source = Source(unit.source, 0, arrival_of(unit.modified_ns), refuse)
-        rows, letters = Stage(self._work.bronze), Stage(self._work.letters)
+        rows, letters = self._stages()
         self._staged(unit, source, rows, letters)
         letters.release(self.letters)
         return Receipt(Unit(unit.source, GONE, unit.modified_ns), "", 1, 0, 1, is_whole=False)
+
+    def _stages(self) -> tuple[Stage, Stage]:
+        work = self._work
+        rows, letters = (Stage(shape, is_rehearsal=work.is_rehearsal) for shape in (work.bronze, work.letters))
+        return rows, letters
 
     def _is_in_tables(self, unit: Unit) -> bool:
         present = self._work.present.get(unit.source, Present())
@@ -144,7 +150,7 @@ class _Desk:
 
     def _judged(self, unit: Unit, handle: int) -> Receipt | None:
         """Judge the open file; nothing if it turns out to have changed on the way, and then nothing of it is kept."""
-        rows, letters = Stage(self._work.bronze), Stage(self._work.letters)
+        rows, letters = self._stages()
         source = Source(
             unit.source, unit.length, arrival_of(unit.modified_ns), lambda: os.fdopen(os.dup(handle), "rb", buffering=0)
         )
@@ -193,7 +199,9 @@ class _Desk:
         planned = f"{unit.length} bytes, modified {arrival_of(unit.modified_ns).isoformat()}"
         message = f"the file changed after it was listed: it had {planned}"
         letter = DeadLetter(unit.source, 0, Reason.FILE_CHANGED, (_changed_problem(found, message),), "")
-        self.letters.add(self._letter_rows([letter], unit))
+        _, letters = self._stages()
+        letters.add(self._letter_rows([letter], unit))
+        letters.release(self.letters)
         return Receipt(unit, "", 1, 0, 1, is_whole=False)
 
     def _letter_rows(self, letters: Sequence[DeadLetter], unit: Unit) -> pa.RecordBatch:

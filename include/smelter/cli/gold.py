@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from smelter.cli.session import Session, complete_dataset, counted, print_json, session_of
+from smelter.cli.session import IfThere, Session, complete_dataset, counted, print_json, print_nothing, session_of
 from smelter.contracts import dataset_names
 from smelter.contracts.misfit import nearest
 from smelter.errors import Unreachable
@@ -35,13 +35,14 @@ def gold(
     wait: Annotated[
         float, typer.Option("--wait", metavar="SECONDS", min=0, help="How long to wait for whoever changes a table.")
     ] = _DEFAULT_WAIT_SECONDS,
+    if_there: IfThere = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Bring every gold table of the dataset up to date; safe to kill and to repeat.
 
     A gold table is the answer of one SQL file in include/models. Only windows that changed rows of silver touch are
     computed again, late rows correct old windows, and a second run changes nothing. If one table fails, the others are
-    built all the same, and the exit code is 1.
+    built all the same, and the exit code is 1. With --if-there, silver that is not built yet is no failure either.
     """
     from smelter.gold.build import Hooks, build_gold
     from smelter.gold.models import load_models
@@ -50,15 +51,12 @@ def gold(
 
     session = session_of(context)
     found = load_models(session.settings.models)
-    models = [model for model in found if model.dataset == dataset]
+    if if_there and (nothing := _nothing_yet(session, dataset)):
+        print_nothing(dataset, nothing, as_json=as_json)
+        return
     session.ingested(dataset)
     _tell_of_strays(session, found)
-    if not models:
-        raise Unreachable(
-            f"no model has silver.{dataset} as its source",
-            where=str(session.settings.models),
-            next_step="write one; docs/gold.md tells how",
-        )
+    models = _models_of(session, found, dataset)
     lake = session.open_lake()
     contract = active_contract(load_table(lake, BRONZE, dataset))
     hooks = Hooks(say=lambda line: print(line, file=sys.stderr, flush=True))
@@ -68,6 +66,29 @@ def gold(
     else:
         _print(report)
     raise typer.Exit(1 if report.failed else 0)
+
+
+def _nothing_yet(session: Session, dataset: str) -> str:
+    """A sentence, while there are no rows to answer from."""
+    from smelter.lake.home import SILVER
+    from smelter.lake.tables import find_table
+
+    nothing = session.nothing_yet(dataset)
+    if nothing or dataset not in session.ingested(None):
+        return nothing
+    return "" if find_table(session.open_lake(), SILVER, dataset) else f"{SILVER}.{dataset} is not built yet"
+
+
+def _models_of(session: Session, found: Sequence[Model], dataset: str) -> list[Model]:
+    """The models of the dataset, of which there must be one."""
+    models = [model for model in found if model.dataset == dataset]
+    if not models:
+        raise Unreachable(
+            f"no model has silver.{dataset} as its source",
+            where=str(session.settings.models),
+            next_step="write one; docs/gold.md tells how",
+        )
+    return models
 
 
 def _tell_of_strays(session: Session, models: Sequence[Model]) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from smelter.cli.limits import limits_of
+from smelter.cli.recover import Wishes, recover_files
 from smelter.cli.session import Session, complete_dataset, counted, session_of
 from smelter.contracts.faults import printable
 from smelter.errors import WrongUsage
@@ -34,6 +35,28 @@ def ingest(
     reread: Annotated[
         Path | None, typer.Option("--reread", metavar="FILE", help="Take a rewritten file whole, as a new source.")
     ] = None,
+    since: Annotated[
+        str | None,
+        typer.Option("--since", metavar="TIME", help="Recover only files that arrived from then on: 2h (ago), or ISO."),
+    ] = None,
+    until: Annotated[
+        str | None, typer.Option("--until", metavar="TIME", help="Recover only files that arrived before then.")
+    ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only say what --recover would write; needs no lock, and stops nobody.")
+    ] = False,
+    interrupt: Annotated[
+        bool,
+        typer.Option(
+            "--interrupt",
+            help="Ask a running driver to stop after its batch, then recover. Starting it again is for whoever watches "
+            "over the stream, or for smelt stream start.",
+        ),
+    ] = False,
+    wait: Annotated[
+        float | None,
+        typer.Option("--wait", min=0, metavar="SECONDS", help="How long --interrupt waits for its end: 120."),
+    ] = None,
 ) -> None:
     """Put every record that has arrived into exactly one place, bronze or dead letters; safe to kill and to repeat.
 
@@ -43,11 +66,13 @@ def ingest(
         raise WrongUsage(
             "say what to do: --drain, --follow, --recover or --reread FILE", next_step=f"smelt ingest {dataset} --drain"
         )
-    session = session_of(context)
+    session, wishes = session_of(context), Wishes(since, until, dry_run, interrupt, wait)
+    if recover:
+        recover_files(session, dataset, wishes)
+        return
+    wishes.refuse_without_recover(dataset)
     if reread is not None:
         _reread(session, dataset, reread)
-    elif recover:
-        _recover(session, dataset)
     else:
         _stream(session, dataset, follow=follow)
 
@@ -68,26 +93,6 @@ def _reread(session: Session, dataset: str, file: Path) -> None:
     contract = session.contract(dataset)
     report = reread(session.open_lake(), contract, limits_of(session.settings), file)
     print(f"{printable(report.receipts[0].unit.source)}: {_counts(report.records, report.accepted, report.dead)}")
-
-
-def _recover(session: Session, dataset: str) -> None:
-    from smelter.bronze.recovery import recover
-
-    contract = session.contract(dataset)
-    found = recover(
-        session.open_lake(),
-        contract,
-        limits_of(session.settings),
-    )
-    gone = (
-        f"; {counted(found.gone, 'source')} without a file, or written again since, by what the tables hold"
-        if found.gone
-        else ""
-    )
-    print(
-        f"{dataset}: {counted(found.files, 'file')} read again, {counted(found.records, 'record')}, "
-        f"{found.written:,} of them were missing and are written now{gone}"
-    )
 
 
 class _Totals:

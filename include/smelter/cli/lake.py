@@ -36,6 +36,7 @@ def drop(
     if not parts:
         print(f"there is nothing to drop in {lake}")
         return
+    _refuse_beside_the_platform(lake)
     _refuse_beside_a_driver(lake)
     _show(lake, parts)
     gone = dropping.sources_that_are_gone(lake)
@@ -46,6 +47,19 @@ def drop(
     dropping.drop(parts)
     again = "so everything can be ingested again" if not gone else "and what lies in archive/"
     print(f"dropped: {len(parts)} parts of {lake}; landing files are kept, {again}")
+
+
+def _refuse_beside_the_platform(lake: Path) -> None:
+    from smelter.embedded.home import Home
+    from smelter.supervise.lock import holder
+
+    keeper = holder(Home.at(lake).root)
+    if keeper is not None:
+        raise Refused(
+            f"the platform of this lake is up: keeper, pid {keeper.pid}",
+            data="nothing was removed",
+            next_step="stop it first: smelt down",
+        )
 
 
 def _refuse_beside_a_driver(lake: Path) -> None:

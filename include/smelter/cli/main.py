@@ -23,6 +23,7 @@ from smelter.cli import (
     gold,
     ingest,
     lake,
+    platform,
     produce,
     prove,
     quality,
@@ -31,6 +32,7 @@ from smelter.cli import (
     silver,
     sql,
     status,
+    stream,
     trace,
 )
 from smelter.cli.session import Session
@@ -50,11 +52,13 @@ app = typer.Typer(
 )
 for module in (
     demo,
+    platform,
     doctor,
     settings,
     produce,
     check,
     ingest,
+    stream,
     silver,
     gold,
     status,
@@ -93,9 +97,9 @@ def _options(
 
 def main() -> None:
     """Run the command line and leave with the exit code of the menu."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")  # a terminal that has no ✓ must not end the command
+    for output in (sys.stdout, sys.stderr):
+        if isinstance(output, io.TextIOWrapper):
+            output.reconfigure(errors="backslashreplace")  # a terminal that has no ✓ must not end the command
     sys.exit(run(_global_options_first(sys.argv[1:])))
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from smelter.cli.session import complete_dataset, counted, print_json, session_of
+from smelter.cli.session import IfThere, complete_dataset, counted, print_json, session_of
 from smelter.contracts.faults import printable
 
 if TYPE_CHECKING:
@@ -33,12 +33,16 @@ def register(app: typer.Typer) -> None:
 def reconcile(
     context: typer.Context,
     dataset: Annotated[str | None, typer.Argument(metavar="DATASET", autocompletion=complete_dataset)] = None,
+    if_there: IfThere = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON; it holds every finding.")] = False,
 ) -> None:
     """Prove that every record is in exactly one place: recount the sources and compare; exit 1 if anything is amiss."""
     from smelter.ledger.reconcile import reconcile as reconcile_dataset
 
     session = session_of(context)
+    if if_there and (nothing := session.nothing_yet(dataset)):
+        print_json([]) if as_json else print(nothing)
+        return
     found = [reconcile_dataset(session.open_lake(), name) for name in session.ingested(dataset, at_least_one=True)]
     if as_json:
         print_json([{**asdict(one), "is_balanced": one.is_balanced} for one in found])

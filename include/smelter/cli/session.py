@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -19,6 +19,14 @@ from smelter.settings import LoadedSettings, Settings, load_settings
 
 if TYPE_CHECKING:
     from smelter.lake.home import Lake
+
+IfThere = Annotated[
+    bool,
+    typer.Option(
+        "--if-there",
+        help="Exit with 0 and a sentence, instead of 3, while nothing has been ingested yet (for timetables).",
+    ),
+]
 
 
 @dataclass(frozen=True)
@@ -63,6 +71,16 @@ class Session:
         next_step = f"smelt ingest {dataset if dataset in known else 'DATASET'} --drain"
         raise Unreachable(f"{what}{near}", where=str(self.settings.lake), next_step=next_step)
 
+    def nothing_yet(self, dataset: str | None) -> str:
+        """A sentence, while a dataset has a contract file and no table, or the lake no dataset; otherwise nothing."""
+        from smelter.lake.tables import datasets
+
+        names = datasets(self.open_lake())
+        if dataset is None:
+            return "" if names else "nothing has been ingested yet"
+        is_known = dataset in dataset_names(self.settings.contracts)
+        return f"nothing has been ingested for {dataset}" if is_known and dataset not in names else ""
+
     def landing(self, contract: Contract) -> Path:
         """The folder where the dataset's files arrive."""
         return (self.settings.lake / contract.source.files).resolve()
@@ -91,6 +109,14 @@ def counted(number: int, what: str) -> str:
 def print_json(value: Any) -> None:
     """One JSON document on standard output."""
     print(json.dumps(value, indent=2, ensure_ascii=False))
+
+
+def print_nothing(dataset: str, sentence: str, *, as_json: bool) -> None:
+    """Say why a command had nothing to do."""
+    if as_json:
+        print_json({"dataset": dataset, "nothing": sentence})
+    else:
+        print(sentence)
 
 
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, right: Sequence[str] = ()) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from smelter.cli.session import complete_dataset, counted, print_json, session_of
+from smelter.cli.session import IfThere, complete_dataset, counted, print_json, print_nothing, session_of
 from smelter.errors import WrongUsage
 
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ def silver(
     wait: Annotated[
         float, typer.Option("--wait", min=0, metavar="SECONDS", help="How long to wait for another who changes it.")
     ] = WAIT_SECONDS,
+    if_there: IfThere = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs.")] = False,
 ) -> None:
     """Bring silver up to date with bronze: one row per key, checked before it is published; safe to kill and to repeat.
@@ -47,6 +48,9 @@ def silver(
     if publish_anyway is not None and not publish_anyway.strip():
         raise WrongUsage("--publish-anyway wants a reason: it is recorded", next_step='--publish-anyway "REASON"')
     session = session_of(context)
+    if if_there and (nothing := session.nothing_yet(dataset)):
+        print_nothing(dataset, nothing, as_json=as_json)
+        return
     session.ingested(dataset)
     wishes = Wishes(rebuild, publish_anyway or "", wait, session.settings.max_rows_per_slice)
     hooks = Hooks(

@@ -176,6 +176,9 @@ def _sections(old: Contract, new: Contract) -> Iterator[Change]:
     if old.unknown_fields != new.unknown_fields:
         why = "looser: fewer dead letters" if new.unknown_fields == "ignore" else Direction.STRICTER
         yield _safe("unknown_fields", f"{old.unknown_fields} → {new.unknown_fields}", why)
+    if old.source.every != new.source.every:
+        why = "a stream that runs on and on" if new.source.every is None else "drained on this timetable, and no stream"
+        yield _safe("source.every", f"{_shown(old.source.every)} → {_shown(new.source.every)}", why)
     if old.source.after_commit != new.source.after_commit:
         what = f"{old.source.after_commit} → {new.source.after_commit}"
         yield _safe("source.after_commit", what, "for files from the next batch on, and those still there")

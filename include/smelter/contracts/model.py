@@ -24,6 +24,7 @@ from smelter.contracts.values import (
     Pattern,
     Size,
     SourceName,
+    Timetable,
     Transform,
     TypeText,
     Value,
@@ -69,6 +70,9 @@ class Source(Part):
     """Where records arrive."""
 
     files: LandingPath = Field(description="A folder, relative to the lake, that is read with its subfolders.")
+    every: Timetable | None = Field(
+        default=None, description="How often it is drained, 1m to 24h: 15m. Without it, a stream that runs on and on."
+    )
     after_commit: Literal["keep", "archive", "delete"] = Field(
         default="keep", description="What becomes of a file whose records are in the tables."
     )

@@ -47,6 +47,12 @@ def _a_duration(text: str) -> str:
     return text
 
 
+def _timetable_problem(text: str) -> str | None:
+    if 60 <= seconds_of(text) <= 86_400:
+        return None
+    return f"`{text}` is not from 1m to 24h, and nothing is drained on any other timetable; write 15m"
+
+
 def _size_problem(text: str) -> str | None:
     return None if _SIZE.fullmatch(text) else f"`{text}` is not a size; write 128MB"
 
@@ -134,6 +140,7 @@ Name = Annotated[str, _checked(name_problem), _NAME_SCHEMA]
 FieldName = Annotated[str, _checked(field_problem), _NAME_SCHEMA]
 Dataset = Annotated[str, _checked(dataset_problem), _NAME_SCHEMA]
 Duration = Annotated[str, AfterValidator(_a_duration)]
+Timetable = Annotated[str, _checked(_timetable_problem)]
 Size = Annotated[str, _checked(_size_problem)]
 Zone = Annotated[str, _checked(_zone_problem)]
 Format = Annotated[str, AfterValidator(_a_format)]

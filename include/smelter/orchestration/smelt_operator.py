@@ -1,0 +1,106 @@
+"""One `smelt` command as a task: its lines in the task's log, its exit code as the task's end.
+
+Safe to kill and to repeat, because every command of Smelter is.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import threading
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from typing import IO, TYPE_CHECKING, Any
+
+from airflow.sdk import BaseOperator
+from airflow.sdk.exceptions import AirflowException, AirflowFailException
+
+from smelter.errors import Unreachable
+from smelter.settings import load_settings
+from smelter.supervise.launch import environment_of, smelt
+
+if TYPE_CHECKING:
+    from airflow.sdk import Context
+
+Words = Sequence[str] | Callable[[Mapping[str, Any]], Sequence[str]]
+_KEPT_LINES = 40
+_GRACE_SECONDS = 60
+
+
+class SmeltOperator(BaseOperator):
+    """Runs `smelt WORDS`. A list of words, never a shell: what a person types into a form is one word of it at most.
+
+    Exit code 3 (something is unreachable, missing or full) is tried again; 1 (refused, or a check failed) and 2 are
+    not: the same would be said again.
+    """
+
+    ui_color = "#a9b665"
+
+    def __init__(
+        self, *, words: Words, begins: Callable[[], None] | None = None, tells: Callable[[Any], str] | None = None,
+        **options: Any,
+    ) -> None:  # fmt: skip
+        """`words` may ask the form; `begins` runs first; `tells` puts the JSON of the command in words."""
+        super().__init__(**options)
+        self.words = words
+        self.begins = begins
+        self.tells = tells
+        self._process: subprocess.Popen[str] | None = None
+
+    def execute(self, context: Context) -> Any:
+        """Run the command to its end; with `tells`, its report is the task's result."""
+        if self.begins is not None:
+            self.begins()
+        words = list(self.words(context["params"]) if callable(self.words) else self.words)
+        code, output, errors = self._run([*words, *(["--json"] if self.tells else [])])
+        if code != 0:
+            raise self._failure(words, code, errors or output)
+        return self._told(output)
+
+    def on_kill(self) -> None:
+        """The command gets time to end what it does; what it had committed stays committed."""
+        if self._process is None or self._process.poll() is not None:
+            return
+        self._process.send_signal(signal.SIGTERM)
+        try:
+            self._process.wait(_GRACE_SECONDS)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+
+    def _run(self, words: list[str]) -> tuple[int, list[str], list[str]]:
+        command = [*smelt(load_settings().values.lake), *words]
+        self.log.info("smelt %s", " ".join(words))
+        output: list[str] = []
+        errors: deque[str] = deque(maxlen=_KEPT_LINES)
+        pipes: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        environment = environment_of(os.environ)
+        with subprocess.Popen(command, env=environment, text=True, errors="backslashreplace", **pipes) as process:
+            self._process = process
+            assert process.stdout is not None
+            assert process.stderr is not None
+            reader = threading.Thread(target=self._copy, args=(process.stderr, errors, True), daemon=True)
+            reader.start()
+            self._copy(process.stdout, output, self.tells is None)
+            reader.join()
+        return process.returncode, output, list(errors)
+
+    def _copy(self, stream: IO[str], lines: list[str] | deque[str], is_shown: bool) -> None:
+        for line in stream:
+            lines.append(line.rstrip("\n"))
+            if is_shown:
+                self.log.info("%s", line.rstrip("\n"))
+
+    def _told(self, output: list[str]) -> Any:
+        if self.tells is None:
+            return None
+        report = json.loads("\n".join(output))
+        for line in self.tells(report).splitlines():
+            self.log.info("%s", line)
+        return report
+
+    def _failure(self, words: list[str], code: int, lines: list[str]) -> AirflowException:
+        is_worth_another = code < 0 or code >= Unreachable.exit_code
+        kind = AirflowException if is_worth_another else AirflowFailException
+        return kind(f"smelt {' '.join(words)} ended with {code}:\n" + "\n".join(lines[-_KEPT_LINES:]))

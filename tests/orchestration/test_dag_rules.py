@@ -1,0 +1,192 @@
+"""The rules of a DAG. Each message says how to comply."""
+
+from __future__ import annotations
+
+import ast
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import DAGS, PROJECT, parse
+
+POOLS = {"spark", "streams"}
+BY_HAND = "by_hand"
+KINDS = ("bronze", "silver", "gold", "backfill")
+
+
+def each(found: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+    return sorted(found["dags"].items())
+
+
+def tasks(found: dict[str, Any]) -> list[tuple[str, str, dict[str, Any]]]:
+    return [(name, task_id, task) for name, dag in each(found) for task_id, task in dag["tasks"].items()]
+
+
+def test_every_file_of_dags_gives_at_least_one_dag(found: dict[str, Any]) -> None:
+    assert found["errors"] == {}, "a DAG file cannot be imported: see the message"
+    given = {dag["file"] for _name, dag in each(found)}
+    for file in sorted(path.name for path in DAGS.glob("*.py")):
+        assert file in given, (
+            f"dags/{file} gives no DAG. Airflow reads only files that hold the words `dag` and `airflow`: "
+            "make the DAG with a_dag() and name Airflow in the runbook"
+        )
+
+
+def test_there_is_a_set_of_dags_per_contract_and_the_platforms_own(found: dict[str, Any]) -> None:
+    wanted = {f"{kind}_{name}" for kind in KINDS for name in ("events", "taxi_trips")}
+    wanted |= {"bronze_hourly", "backfill_hourly", "reconcile", "housekeeping"}
+    assert set(found["dags"]) == wanted
+
+
+def test_dags_import_without_spark_catalog_and_quality(tmp_path: Path) -> None:
+    absent = ("pyspark", "pyiceberg", "great_expectations", "duckdb", "pyarrow", "pandas", "numpy", "boto3")
+    found = parse(DAGS, tmp_path, {"SMELTER_LAKE": str(tmp_path / "lake")}, "no", *absent)
+    assert found["errors"] == {}, "a DAG imports something heavy: tasks call the `smelt` command instead"
+    assert found["dags"]
+    assert not (tmp_path / "lake").exists(), "parsing a DAG makes nothing: a timetable only reads"
+
+
+def test_parsing_imports_nothing_heavy(found: dict[str, Any]) -> None:
+    assert found["heavy"] == [], f"parsing imports {found['heavy']}: import them inside the command that a task calls"
+
+
+def test_a_dag_file_imports_airflows_sdk_and_the_orchestration_room_only() -> None:
+    for file in DAGS.glob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+            names = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            names += [name.name for name in node.names] if isinstance(node, ast.Import) else []
+            for name in names:
+                is_allowed = name.startswith(("airflow.sdk", "smelter.orchestration")) or name in {
+                    "__future__",
+                    "datetime",
+                    "functools",
+                    "itertools",
+                }
+                assert is_allowed, f"dags/{file.name} imports {name}: a DAG is a timetable; put it into orchestration/"
+
+
+def test_a_start_date_lies_in_the_past(found: dict[str, Any]) -> None:
+    for name, dag in each(found):
+        assert dag["start"], f"{name} has no start_date: a @continuous DAG then runs once and never again; use a_dag()"
+        is_past = datetime.fromisoformat(dag["start"]) < datetime.now(UTC)
+        assert is_past, f"{name} starts in the future: take factory.START_DATE, which a_dag() does"
+        assert dag["catchup"] is False, (
+            f"{name} catches up: what was missed is in the lake, not in old runs; use a_dag()"
+        )
+
+
+def test_one_run_at_a_time(found: dict[str, Any]) -> None:
+    for name, dag in each(found):
+        assert dag["max_active_runs"] == 1, f"{name} may run twice at once: tables have one writer each; use a_dag()"
+
+
+def test_a_stream_has_no_timeout_and_pauses_itself_after_repeated_failure(found: dict[str, Any]) -> None:
+    streams = [(name, dag) for name, dag in each(found) if "stream" in dag["tasks"]]
+    assert [name for name, _dag in streams] == ["bronze_events", "bronze_taxi_trips"]
+    for name, dag in streams:
+        task = dag["tasks"]["stream"]
+        assert dag["schedule"] == "ContinuousTimetable", f"{name} must be @continuous: a stream has no timetable"
+        assert (task["timeout"], dag["timeout"]) == (None, None), (
+            f"{name}: a stream runs for weeks; take the timeout away"
+        )
+        assert task["pool"] == "streams", (
+            f"{name}: a stream that restarts must not wait behind builds; pool=STREAMS_POOL"
+        )
+        assert task["retries"] >= 3, f"{name}: a driver may die; give it retries"
+        assert 1 <= dag["most_failures"] <= 5, (
+            f"{name}: set max_consecutive_failed_dag_runs, so that it does not fail for ever"
+        )
+
+
+def test_every_task_has_owner_pool_retries_backoff_and_a_notice(found: dict[str, Any]) -> None:
+    for name, task_id, task in tasks(found):
+        where = f"{name}.{task_id}"
+        assert task["owner"] == "smelter", f"{where}: make the DAG with a_dag(), which names the owner"
+        assert task["pool"] in POOLS, (
+            f"{where}: pool {task['pool']} is not made by `smelt up`; take one of {sorted(POOLS)}"
+        )
+        assert task["retries"] >= 1, f"{where}: a busy machine is no failure; give it retries"
+        assert task["backoff"] > 1, f"{where}: retries without growing pauses hammer what is broken; use a_dag()"
+        assert task["notice"], f"{where}: nobody is told when it fails; use a_dag()"
+        assert task["templates"] == [] or task["kind"].startswith("_Python"), (
+            f"{where}: template fields are shown in the UI and rendered; pass words as a list instead"
+        )
+
+
+def test_every_dag_has_a_runbook_tags_and_a_description(found: dict[str, Any]) -> None:
+    for name, dag in each(found):
+        for heading in ("### What it does", "### When it fails"):
+            assert heading in dag["doc"], f"{name}: its file's docstring is the runbook, and needs `{heading}`"
+        assert "{dataset}" not in dag["doc"] + dag["description"], f"{name}: pass dataset= to a_dag()"
+        assert dag["description"], f"{name}: the first line of the docstring says what it is for"
+        dataset = name.partition("_")[2] if name.startswith(tuple(f"{kind}_" for kind in KINDS)) else "platform"
+        assert dataset in dag["tags"], f"{name}: tag it with its dataset, or with `platform`; a_dag() does"
+        assert len(dag["tags"]) >= 2, f"{name}: one tag says what kind of work it is"
+
+
+def test_a_dag_that_is_started_by_hand_has_a_form_with_a_type_and_a_title_for_every_field(
+    found: dict[str, Any],
+) -> None:
+    by_hand = [(name, dag) for name, dag in each(found) if BY_HAND in dag["tags"]]
+    assert len(by_hand) == 3
+    for name, dag in each(found):
+        assert (dag["schedule"] == "NullTimetable") == (BY_HAND in dag["tags"]), (
+            f"{name}: tag it {BY_HAND}, or schedule it"
+        )
+        for field, schema in dag["params"].items():
+            assert schema.get("type"), f"{name}: the field {field} has no type, so anything would be taken"
+            assert schema.get("title"), f"{name}: the field {field} needs a title that people understand"
+    assert set(dict(by_hand)["backfill_events"]["params"]) == {"since", "until", "rebuild", "dry_run"}
+
+
+def test_ids_are_unique_over_all_files() -> None:
+    made: dict[str, str] = {}
+    for file in sorted(DAGS.glob("*.py")):
+        for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "a_dag":
+                name = ast.unparse(node.args[0])
+                assert made.get(name, file.name) == file.name, (
+                    f"{name} is made in {made[name]} and {file.name}: take another"
+                )
+                made[name] = file.name
+    assert len(made) >= 6
+
+
+def test_a_contract_with_a_timetable_is_drained_and_has_no_stream(found: dict[str, Any]) -> None:
+    dag = found["dags"]["bronze_hourly"]
+    assert list(dag["tasks"]) == ["drain"]
+    assert dag["schedule"] == "DeltaTriggerTimetable"
+
+
+def test_silver_and_gold_follow_new_data_and_run_at_least_every_few_minutes(found: dict[str, Any]) -> None:
+    for name in ("silver_events", "gold_events", "silver_taxi_trips", "gold_taxi_trips"):
+        assert found["dags"][name]["schedule"] == "AssetOrTimeSchedule", f"{name}: schedule=every_minutes(asset)"
+
+
+@pytest.mark.parametrize("text", ["dataset: broken\nversion: [", "dataset: broken\nversion: 1\nfields: {}\n"])
+def test_a_contract_that_cannot_be_read_keeps_its_dags_and_harms_no_other(tmp_path: Path, text: str) -> None:
+    contracts = tmp_path / "contracts"
+    contracts.mkdir()
+    (contracts / "broken.yaml").write_text(text)
+    (contracts / "$(touch x).yaml").write_text(text)
+    good = PROJECT / "include" / "contracts" / "events.yaml"
+    (contracts / "events.yaml").write_text(good.read_text("utf-8"), "utf-8")
+    found = parse(DAGS, tmp_path, {"SMELTER_CONTRACTS": str(contracts), "SMELTER_LAKE": str(tmp_path / "lake")})
+    assert found["errors"] == {}
+    assert {"bronze_broken", "backfill_broken", "bronze_events", "gold_events"} <= set(found["dags"])
+    assert "The contract cannot be read" in found["dags"]["bronze_broken"]["doc"]
+    assert not any("touch" in name for name in found["dags"])
+
+
+def test_ten_contracts_are_parsed_in_a_moment(tmp_path: Path) -> None:
+    contracts = tmp_path / "contracts"
+    contracts.mkdir()
+    text = (PROJECT / "include" / "contracts" / "taxi_trips.yaml").read_text("utf-8")
+    for number in range(10):
+        name = f"trips_{number}"
+        (contracts / f"{name}.yaml").write_text(text.replace("taxi_trips", name), "utf-8")
+    found = parse(DAGS, tmp_path, {"SMELTER_CONTRACTS": str(contracts), "SMELTER_LAKE": str(tmp_path / "lake")})
+    assert len(found["dags"]) == 3 * 10 + 2
+    print(f"ten contracts, {len(found['dags'])} DAGs: {found['cpu_seconds']:.2f} CPU-s")
+    assert found["heavy"] == []

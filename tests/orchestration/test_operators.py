@@ -1,0 +1,173 @@
+"""A task that is one command: its words, its end, its lines; and the notice of a failure."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from airflow.sdk.definitions.param import ParamsDict
+from airflow.sdk.exceptions import AirflowException, AirflowFailException, AirflowSkipException
+
+from smelter.orchestration.building import gold_words, silver_words, tell_of_gold, tell_of_silver, unless_dry_run
+from smelter.orchestration.datasets import Dataset
+from smelter.orchestration.forms import recover_words, window_params
+from smelter.orchestration.housekeeping import remove_older
+from smelter.orchestration.notice import on_failure, send_notice
+from smelter.orchestration.smelt_operator import SmeltOperator
+
+EVENTS = Dataset("events", "", Path("/nowhere"))
+HOSTILE = ["$(touch x)", "'; rm -rf / #", '"', "../../etc/passwd", "--publish-anyway=x", "1; drop table bronze.events"]
+
+
+@pytest.fixture(autouse=True)
+def lake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("SMELTER_LAKE", str(tmp_path / "lake"))
+    return tmp_path / "lake"
+
+
+def run(*words: str, **more: Any) -> Any:
+    return SmeltOperator(task_id="one", words=list(words), **more).execute({"params": {}})  # type: ignore[arg-type]
+
+
+def test_a_command_that_ends_well_ends_the_task_and_its_report_is_the_result(lake: Path) -> None:
+    assert run("settings") is None
+    told: list[Any] = []
+    report = run("stream", "status", "events", tells=lambda said: told.append(said) or "fine")
+    assert report[0]["dataset"] == "events"
+    assert told == [report]
+
+
+def test_what_is_refused_is_not_tried_again_and_what_is_missing_is(lake: Path) -> None:
+    with pytest.raises(AirflowFailException, match="say what to do: --drain"):
+        run("ingest", "events")
+    with pytest.raises(AirflowException, match="nothing has been ingested for events") as missing:
+        run("silver", "events")
+    assert not isinstance(missing.value, AirflowFailException)
+
+
+def test_before_the_first_record_the_timetables_are_green(lake: Path) -> None:
+    assert "nothing has been ingested" in tell_of_silver(run(*silver_words(EVENTS), tells=tell_of_silver))
+    assert "nothing has been ingested" in tell_of_gold(run(*gold_words(EVENTS), tells=tell_of_gold))
+    run("reconcile", "events", "--if-there")
+
+
+def test_what_begins_is_done_before_the_command(lake: Path) -> None:
+    done: list[str] = []
+    run("settings", begins=lambda: done.append("began"))
+    assert done == ["began"]
+
+
+def form(**answers: Any) -> ParamsDict:
+    filled = ParamsDict(window_params())
+    filled.update(answers)
+    filled.validate()
+    return filled
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+@pytest.mark.parametrize("field", ["since", "until"])
+def test_a_form_takes_a_moment_and_nothing_else(field: str, text: str) -> None:
+    with pytest.raises(Exception, match="Invalid input"):
+        form(**{field: text})
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_what_gets_past_a_form_is_one_word_and_refused_by_the_command(
+    lake: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
+    words = recover_words(EVENTS, {"since": text, "until": None, "dry_run": True})
+    assert words == ["ingest", "events", "--recover", f"--since={text}", "--dry-run"]
+    monkeypatch.setenv("HOME", str(tmp_path))
+    with pytest.raises(AirflowFailException):
+        run(*words)
+    assert not (tmp_path / "x").exists()
+
+
+def test_the_form_becomes_the_words_of_a_recovery() -> None:
+    since, until = "2026-11-01T00:00:00+00:00", "2026-11-02T00:00:00+00:00"
+    filled = {**form(since=since, until=until), "dry_run": False}
+    assert recover_words(EVENTS, filled)[3:] == [f"--since={since}", f"--until={until}", "--interrupt"]
+    assert recover_words(EVENTS, {**form(), "dry_run": False}) == ["ingest", "events", "--recover", "--interrupt"]
+
+
+def test_a_dry_run_builds_nothing_and_a_rebuild_is_asked_for_by_its_box() -> None:
+    with pytest.raises(AirflowSkipException):
+        unless_dry_run(["silver"], {"dry_run": True, "rebuild": True})
+    assert unless_dry_run(["silver"], {"dry_run": False, "rebuild": True}) == ["silver", "--rebuild"]
+    assert unless_dry_run(["silver"], {"dry_run": False, "rebuild": False}) == ["silver"]
+
+
+def test_the_log_of_silver_shows_every_check() -> None:
+    good = {"ok": True, "sentence": "amounts are sane: 0 of 5", "on_failure": "stop"}
+    bad = {"ok": False, "sentence": "few without a product: 4 of 5", "on_failure": "warn"}
+    facts = {"dataset": "events", "added": 3, "read": 5, "rows": 9, "published_anyway": None}
+    report = {**facts, "slices": [{"checks": [good, bad]}]}
+    said = tell_of_silver(report).splitlines()
+    assert said[1:] == ["  ✓ amounts are sane: 0 of 5", "  ✗ warn: few without a product: 4 of 5"]
+
+
+@pytest.fixture
+def webhook(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[dict[str, Any]]]:
+    heard: list[dict[str, Any]] = []
+
+    class Listener(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            heard.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+            self.send_response(204)
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with HTTPServer(("127.0.0.1", 0), Listener) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        monkeypatch.setenv("SMELTER_WEBHOOK", f"http://127.0.0.1:{server.server_port}/secret-path")
+        yield heard
+        server.shutdown()
+
+
+FAILED = SimpleNamespace(dag_id="silver_events", task_id="build", run_id="scheduled__1", try_number=2)
+
+
+def test_a_failure_is_told_to_the_webhook_and_to_the_log(
+    webhook: list[dict[str, Any]], caplog: pytest.LogCaptureFixture
+) -> None:
+    on_failure({"task_instance": FAILED, "exception": ValueError("amounts\n are insane")})  # type: ignore[arg-type]
+    (told,) = webhook
+    assert told["text"] == "Smelter: silver_events.build failed in scheduled__1: amounts are insane"
+    assert (told["dag"], told["task"], told["attempt"]) == ("silver_events", "build", "2")
+    assert "amounts are insane" in caplog.text
+    assert "secret-path" not in caplog.text
+
+
+def test_a_webhook_that_does_not_answer_fails_nothing_and_its_address_stays_secret(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv("SMELTER_WEBHOOK", "http://127.0.0.1:9/secret-path")
+    send_notice("something failed")
+    assert "could not be sent" in caplog.text
+    assert "secret-path" not in caplog.text
+
+
+def test_old_logs_go_and_new_ones_and_links_stay(tmp_path: Path) -> None:
+    import os
+
+    logs = tmp_path / "logs"
+    (logs / "old").mkdir(parents=True)
+    (logs / "new").mkdir()
+    for name in ("old/a.log", "new/b.log", "new/c.log"):
+        (logs / name).write_text("x")
+    outside = tmp_path / "outside.log"
+    outside.write_text("x")
+    (logs / "new" / "link.log").symlink_to(outside)
+    for old in (logs / "old" / "a.log", logs / "new" / "c.log", outside):
+        os.utime(old, (0, 0))
+    assert remove_older(logs, 1_000_000.0) == 2
+    assert sorted(str(path.relative_to(logs)) for path in logs.rglob("*")) == ["new", "new/b.log", "new/link.log"]
+    assert outside.exists()

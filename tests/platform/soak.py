@@ -1,0 +1,67 @@
+"""The whole matrix of kills and buttons, again and again; `make soak` runs it (ROUNDS= says how often)."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+
+import pytest
+from acting import another, clear, goes_on, mark, reconciles, settled
+from platforms import COMPONENTS, Platform, drivers_of, kill, never_two_drivers, soon
+
+pytestmark = pytest.mark.jvm
+ROUNDS = int(os.environ.get("ROUNDS", "3"))
+
+
+@pytest.mark.parametrize("round_", range(ROUNDS))
+@pytest.mark.parametrize("name", [*COMPONENTS, "keeper"])
+def test_one_part_of_the_platform_is_killed_and_the_stream_goes_on(platform: Platform, name: str, round_: int) -> None:
+    run = settled(platform)
+    with never_two_drivers(platform):
+        kill(platform.keeper() if name == "keeper" else platform.component(name))
+        goes_on(platform)
+        if name == "keeper":
+            platform.smelt("up")
+        soon(platform.is_healthy, "Airflow is back", 120)
+        assert settled(platform) == run
+    reconciles(platform)
+
+
+@pytest.mark.parametrize("round_", range(ROUNDS))
+def test_everything_is_killed_at_once_with_the_driver(platform: Platform, round_: int) -> None:
+    run = settled(platform)
+    with never_two_drivers(platform):
+        for pid in [*(platform.component(name) for name in COMPONENTS), *drivers_of(platform.lake)]:
+            kill(pid)
+        another(platform, run, 90)
+    reconciles(platform)
+
+
+@pytest.mark.parametrize(
+    "act",
+    [clear, lambda platform: mark(platform, "success"), lambda platform: mark(platform, "failed")],
+    ids=["clear", "mark success", "mark failed"],
+)
+def test_each_button_ends_the_driver_well_and_another_starts(
+    platform: Platform, act: Callable[[Platform], None]
+) -> None:
+    for _ in range(ROUNDS):
+        run = settled(platform)
+        with never_two_drivers(platform):
+            act(platform)
+            soon(
+                lambda before=run: (one := platform.standing())["alive"] and one["run"] != before, "another driver", 60
+            )
+            goes_on(platform)
+    reconciles(platform)
+
+
+def test_down_and_up_again_goes_on(platform: Platform) -> None:
+    settled(platform)
+    platform.smelt("down")
+    assert platform.processes() == []
+    assert drivers_of(platform.lake) == []
+    platform.smelt("up", "--sample", "--port", str(platform.port))
+    settled(platform)
+    goes_on(platform)
+    reconciles(platform)

@@ -1,0 +1,176 @@
+"""The real thing: Airflow, Spark, a browser. In order, on one platform: from nothing to answers, then crashes."""
+
+from __future__ import annotations
+
+import json
+import stat
+import time
+from pathlib import Path
+
+import pytest
+from acting import (
+    another,
+    clear,
+    goes_on,
+    is_deferred,
+    is_green,
+    mark,
+    pause,
+    reconciles,
+    rows,
+    settled,
+)
+from browsing import Browser
+from platforms import COMPONENTS, Platform, drivers_of, kill, never_two_drivers, soon
+
+pytestmark = pytest.mark.jvm
+SCHEDULED = ("silver_events", "gold_events", "reconcile", "housekeeping")
+HOSTILE = (
+    "$(touch /tmp/smelter-was-here)",
+    "'; drop table bronze.events; --",
+    '"',
+    "../../../etc/passwd",
+    "{{ 7 * 7 }}",
+)
+
+
+def test_from_nothing_to_answers_with_every_scheduled_dag_green(platform: Platform) -> None:
+    tables = soon(lambda: (found := rows(platform)) and all(found.values()) and found, "rows in every table", 180)
+    soon(lambda: all(is_green(platform, dag) for dag in SCHEDULED), "every scheduled DAG is green", 180)
+    assert is_deferred(platform)
+    print(tables)
+
+
+def test_nothing_but_this_machine_can_reach_it(platform: Platform) -> None:
+    listening = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
+    listening += [line.split() for line in Path("/proc/net/tcp6").read_text().splitlines()[1:]]
+    ours = {inode_of(path) for path in sockets_of(platform)}
+    found = {words[1].partition(":")[0] for words in listening if words[3] == "0A" and words[9] in ours}
+    loopback = {"0100007F", "00000000000000000000000001000000", "0000000000000000FFFF00000100007F"}
+    assert found
+    assert found <= loopback, f"somebody listens for others: {found - loopback}"
+
+
+def sockets_of(platform: Platform) -> list[str]:
+    found = []
+    for pid in platform.pids():
+        try:
+            found += [str(place.readlink()) for place in Path(f"/proc/{pid}/fd").iterdir()]
+        except OSError:
+            continue
+    return [name for name in found if name.startswith("socket:")]
+
+
+def inode_of(name: str) -> str:
+    return name.removeprefix("socket:[").removesuffix("]")
+
+
+def test_secrets_lie_in_private_files_and_in_no_log_or_rendered_field(platform: Platform) -> None:
+    secrets = [*platform.passwords().values(), *json.loads((platform.home / "keys.json").read_text()).values()]
+    for name in ("passwords.json", "keys.json", "airflow.cfg"):
+        assert stat.S_IMODE((platform.home / name).stat().st_mode) == 0o600
+    assert stat.S_IMODE(platform.home.stat().st_mode) == 0o700
+    for file in [*platform.home.rglob("*.log"), *(platform.lake / "run" / "streams").rglob("*")]:
+        if file.is_file():
+            text = file.read_text("utf-8", "replace")
+            assert not [one for one in secrets if one in text], f"{file} holds a secret"
+    for line in platform.processes():
+        assert not [one for one in secrets if one in line], "a command line holds a secret"
+    for dag in (*SCHEDULED, "bronze_events"):
+        run = platform.runs(dag)[0]["dag_run_id"]
+        found = json.dumps(platform.get(f"/api/v2/dags/{dag}/dagRuns/{run}/taskInstances"))
+        assert not [one for one in secrets if one in found]
+
+
+def test_who_may_do_what(platform: Platform) -> None:
+    form = {"logical_date": None, "conf": {"dry_run": True}}
+    path = "/api/v2/dags/backfill_events/dagRuns"
+    assert platform.ask("GET", "/api/v2/dags", user=None)[0] == 401
+    assert platform.ask("POST", path, form, user=None)[0] == 401
+    assert platform.ask("GET", "/api/v2/dags", user="viewer")[0] == 200
+    assert platform.ask("POST", path, form, user="viewer")[0] == 403
+    assert platform.ask("PATCH", "/api/v2/dags/bronze_events", {"is_paused": True}, user="viewer")[0] == 403
+    assert platform.ask("POST", "/auth/token", {"username": "admin", "password": "admin"}, user=None)[0] == 401
+    assert platform.runs("backfill_events") == []
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_a_hostile_answer_to_a_form_is_refused(platform: Platform, text: str) -> None:
+    for form in ({"since": text}, {"until": text}, {"rebuild": text}, {"dry_run": text}):
+        body = {"logical_date": None, "conf": form}
+        status, _answer = platform.ask("POST", "/api/v2/dags/backfill_events/dagRuns", body)
+        assert status == 400, f"{form} was taken"
+    assert platform.runs("backfill_events") == []
+    assert not Path("/tmp/smelter-was-here").exists()
+
+
+def test_in_a_browser_a_person_logs_in_fills_the_form_and_sees_the_backfill_succeed(
+    platform: Platform, browser: Browser
+) -> None:
+    browser.log_in("admin", platform.passwords()["admin"])
+    browser.show("dags", "/dags", "bronze_events", "silver_events", "gold_events", "backfill_events", "reconcile")
+    browser.show("stream", "/dags/bronze_events", "stream")
+    browser.fill_backfill("events", "2026/01/01")
+    run = soon(lambda: platform.runs("backfill_events"), "the form started a run")[0]
+    assert run["conf"]["dry_run"] is True
+    assert str(run["conf"]["since"]).startswith("2026-01-01T00:00")
+    soon(lambda: platform.runs("backfill_events")[0]["state"] == "success", "the backfill ended", 120)
+    assert platform.task("backfill_events", run["dag_run_id"], "recover")["state"] == "success"
+    assert platform.task("backfill_events", run["dag_run_id"], "silver")["state"] == "skipped"
+    browser.show("backfill", f"/dags/backfill_events/runs/{run['dag_run_id']}", "recover", "success")
+    silver = platform.runs("silver_events")[0]["dag_run_id"]
+    browser.show("gate", f"/dags/silver_events/runs/{silver}/tasks/build", "amounts are sane")
+
+
+def test_airflow_is_killed_all_at_once_and_the_stream_goes_on_in_the_same_driver(platform: Platform) -> None:
+    run = settled(platform)
+    with never_two_drivers(platform):
+        for name in COMPONENTS:
+            kill(platform.component(name))
+        goes_on(platform)
+        soon(platform.is_healthy, "Airflow is back", 90)
+        assert settled(platform) == run
+    reconciles(platform)
+
+
+def test_the_driver_is_killed_and_another_goes_on_within_a_minute(platform: Platform) -> None:
+    run = settled(platform)
+    (pid,) = drivers_of(platform.lake)
+    with never_two_drivers(platform):
+        kill(pid)
+        another(platform, run)
+    reconciles(platform)
+
+
+def test_clear_ends_the_driver_well_and_another_starts(platform: Platform) -> None:
+    run = settled(platform)
+    with never_two_drivers(platform):
+        clear(platform)
+        another(platform, run)
+    assert "driver_stopped" in (platform.lake / "run" / "streams" / "events" / "driver.log").read_text()
+
+
+def test_paused_and_marked_success_it_ends_and_stays_ended_until_it_is_unpaused(platform: Platform) -> None:
+    run = settled(platform)
+    with never_two_drivers(platform):
+        pause(platform, True)
+        goes_on(platform)
+        mark(platform, "success")
+        soon(lambda: not platform.standing()["alive"], "the driver ends")
+        time.sleep(20)
+        assert drivers_of(platform.lake) == []
+        pause(platform, False)
+        another(platform, run)
+    assert platform.standing()["wanted"] == "run"
+
+
+def test_stopped_by_hand_it_stays_stopped_whatever_airflow_does_until_it_is_started(platform: Platform) -> None:
+    settled(platform)
+    with never_two_drivers(platform):
+        platform.smelt("stream", "stop", "events", "--reason", "the disk is being changed")
+        time.sleep(20)
+        assert drivers_of(platform.lake) == []
+        platform.smelt("stream", "start", "events")
+        goes_on(platform)
+        settled(platform)
+    reconciles(platform)
