@@ -54,8 +54,9 @@ recompute: setup ## Build silver and gold from random events, killed at random, 
 	@PLAIN_SPARK=1 EXAMPLES=6 .venv/bin/python -m pytest -q -n 0 tests/silver/test_silver.py
 	@PLAIN_SPARK=1 EXAMPLES=3 .venv/bin/python -m pytest -q -n 0 tests/gold/test_equals.py
 
-soak: setup ## Commit batches beside somebody's compaction for two minutes
+soak: setup ## Commit batches beside somebody's compaction; then kill and press every part of a running platform (ROUNDS=)
 	@.venv/bin/python tests/lake/beside_compaction.py
+	@ROUNDS=$(or $(ROUNDS),3) .venv/bin/python -m pytest -q -n 0 tests/platform/soak.py
 
 lock: ## Write requirements.txt anew from requirements.in (UPGRADE=1 for newer versions)
 	@mkdir -p build

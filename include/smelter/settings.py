@@ -116,6 +116,12 @@ class Settings(BaseModel):
         le=59,
         description="Silver and gold are built by Airflow when new data is there, and at least this often.",
     )
+    build_pause_seconds: float = Field(
+        default=120,
+        ge=0,
+        le=86_400,
+        description="The least time between two builds of silver that new data starts; each of them starts a JVM.",
+    )
     max_rows_per_slice: int = Field(
         default=2_000_000,
         ge=1,

@@ -32,6 +32,7 @@ def test_a_driver_that_does_not_go_is_killed(platform: Platform) -> None:
     _, said = platform.down()
     assert "had to be killed" in said[-1]
     assert driver.wait() == -signal.SIGKILL
+    assert platform.processes() == []  # its JVM neither
 
 
 def test_a_new_keeper_leaves_the_driver_and_what_is_below_it_alone(platform: Platform) -> None:

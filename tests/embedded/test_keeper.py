@@ -126,6 +126,16 @@ def test_down_while_the_database_is_made_ends_it_and_the_next_start_makes_it(pla
     assert platform.diary("begin").count("migrate") == 2
 
 
+def test_a_start_during_a_stop_waits_for_it_and_starts_anew(platform: Platform) -> None:
+    platform.will("api-server.stubborn")  # so that the stop takes a moment
+    first = platform.up()
+    os.kill(first.keeper, signal.SIGTERM)
+    wait_until(lambda: "dag-processor" in platform.diary("end"))
+    second = platform.up()
+    assert second.keeper != first.keeper
+    assert len(platform.processes()) == 5
+
+
 def test_when_nothing_runs_down_says_so_and_may_be_repeated(platform: Platform) -> None:
     assert platform.down() == (False, [])
     platform.up()

@@ -135,6 +135,6 @@ def test_an_interrupted_start_says_that_it_goes_on_and_how_to_stop_it(
         raise KeyboardInterrupt
 
     monkeypatch.setattr(platform_commands, "_refuse_unfit", lambda _settings: None)
-    monkeypatch.setattr(platform_commands, "_up", interrupted)
+    monkeypatch.setattr(platform_commands, "_start", interrupted)
     assert run(["--lake", str(tmp_path / "lake"), "up"]) == 130
     assert f"--lake {tmp_path}/lake down stops it" in capsys.readouterr().err

@@ -105,7 +105,7 @@ def test_a_trigger_can_be_made_anew_from_what_it_says_of_itself(tmp_path: Path) 
     path, words = trigger.serialize()
     assert path == "smelter.orchestration.stream_trigger.StreamTrigger"
     assert StreamTrigger(**words).watched == trigger.watched
-    path, words = CommitTrigger(folder="x").serialize()
+    path, words = CommitTrigger(folder="x", least_seconds=7).serialize()
     assert path == "smelter.orchestration.commits.CommitTrigger"
     assert CommitTrigger(**words).serialize()[1] == words
 

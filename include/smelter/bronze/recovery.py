@@ -118,7 +118,6 @@ def _catch_up(bronze: Bronze, pulse: Pulse, window: Window | None) -> None:
         pulse.committed(earlier)
     if window is not None:
         refuse_a_part(bronze)
-        bronze.books.forget_asked()
 
 
 def _read_again(bronze: Bronze, pulse: Pulse, chunks: Iterator[list[Unit]], window: Window | None) -> Recovered:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from smelter.embedded.api import Airflow
     from smelter.embedded.home import Home
     from smelter.embedded.standing import Standing
+    from smelter.embedded.start import Request
     from smelter.supervise.heartbeat import Heartbeat
 
 DEFAULT_DATASET = "events"
@@ -50,16 +51,20 @@ def up(
     The first start un-pauses the chosen datasets; from then on a pause is a person's, and only --datasets ends it.
     """
     from smelter.embedded.home import Home
+    from smelter.embedded.start import Request
 
     session = session_of(context)
     chosen = _chosen(session.settings, datasets)
     _refuse_unfit(session.settings)
     home, began = Home.at(session.settings.lake), time.monotonic()
     try:
-        _up(session, home, port, sample, dags, chosen, explicit=datasets is not None)
+        standing = _start(session, home, Request(dags.absolute(), port, sample))
+        airflow = _open(home, standing, dags, chosen, explicit=datasets is not None)
+        streams = _streams(session, airflow)
     except KeyboardInterrupt:
         print(f"\nthe platform goes on starting by itself; {_smelt(session)} down stops it", file=sys.stderr)
         raise
+    _print_box(session, home, standing, streams)
     print(f"ready after {time.monotonic() - began:.1f} s")
 
 
@@ -73,20 +78,23 @@ def down(context: typer.Context) -> None:
         print("nothing was running")
 
 
-def _up(
-    session: Session, home: Home, port: int | None, sample: bool, dags: Path, chosen: list[str], *, explicit: bool
-) -> None:
-    from smelter.embedded import opening
+def _start(session: Session, home: Home, request: Request) -> Standing:
+    """Have Airflow running and healthy."""
     from smelter.embedded.environment import environment
-    from smelter.embedded.start import Request, start, wait_until_healthy
+    from smelter.embedded.start import start, wait_until_healthy
     from smelter.lake.layout import ensure_layout
 
     ensure_layout(session.settings.lake)
-    environ = environment(home, session.settings, os.environ)
-    standing = start(home, Request(dags.absolute(), port, sample), environ, _done)
+    standing = start(home, request, environment(home, session.settings, os.environ), _done)
     wait_until_healthy(home, standing, _done)
-    airflow = opening.enter(home, standing)
-    began = time.monotonic()
+    return standing
+
+
+def _open(home: Home, standing: Standing, dags: Path, chosen: Sequence[str], *, explicit: bool) -> Airflow:
+    """Have pools, and the DAGs that are due un-paused."""
+    from smelter.embedded import opening
+
+    airflow, began = opening.enter(home, standing), time.monotonic()
     made = opening.ensure_pools(airflow)
     if made:
         _done(f"pools {', '.join(made)}", time.monotonic() - began)
@@ -96,7 +104,7 @@ def _up(
     opened = opening.open_dags(home, airflow, chosen, explicit=explicit)
     if opened:
         _done(f"{opened} DAGs un-paused", time.monotonic() - began)
-    _print_box(session, home, standing, _streams(session, airflow))
+    return airflow
 
 
 def _streams(session: Session, airflow: Airflow) -> dict[str, Heartbeat | None]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 import time
@@ -13,7 +14,7 @@ from smelter.embedded.api import ask_health
 from smelter.embedded.components import API_SERVER, DAG_PROCESSOR, SCHEDULER, TRIGGERER
 from smelter.embedded.home import Home
 from smelter.embedded.standing import Phase, Standing, read_standing
-from smelter.embedded.stopping import Say, bring_down
+from smelter.embedded.stopping import KEEPER_PATIENCE_SECONDS, Say, bring_down
 from smelter.errors import Refused, SmelterError, Unreachable
 from smelter.supervise.lock import holder
 
@@ -23,6 +24,7 @@ HEALTHY_SECONDS = 180.0
 MOST_DEATHS = 3
 _POLL_SECONDS = 0.1
 _KEEPER_LOG = "keeper"
+_NO_ROOM_BYTES = 1024 * 1024
 
 
 @dataclass(frozen=True)
@@ -54,6 +56,7 @@ def start(
 ) -> Standing:
     """Have exactly one keeper with all of its components; a second run finds the first one's and changes nothing."""
     home.make()
+    _let_it_stop(home)
     if (found := holder(home.root)) is None:
         _want_sample(home, request.sample)
         launched = _launch(home, request, environ, keeper)
@@ -79,6 +82,13 @@ def wait_until_healthy(home: Home, standing: Standing, say: Say) -> None:
         if missing:
             _give_up_on_the_dying(home, missing, time.monotonic() - began)
             time.sleep(_POLL_SECONDS)
+
+
+def _let_it_stop(home: Home) -> None:
+    """A keeper that is about to end is waited for: what it stops is started anew."""
+    end = time.monotonic() + KEEPER_PATIENCE_SECONDS
+    while (standing := running(home)) is not None and standing.phase is Phase.STOPPING and time.monotonic() < end:
+        time.sleep(_POLL_SECONDS)
 
 
 def _launch(home: Home, request: Request, environ: Mapping[str, str], keeper: Sequence[str]) -> subprocess.Popen[bytes]:
@@ -135,6 +145,8 @@ def _keeper_ended(home: Home, code: int | None) -> SmelterError:
     kind = Refused if code == Refused.exit_code else Unreachable
     if said:
         return kind("\n".join(said))
+    if shutil.disk_usage(home.root).free < _NO_ROOM_BYTES:  # then it could not even say so
+        return Unreachable("the disk is full", where=str(home.root), next_step="free some room and run it again")
     where, next_step = str(home.log_of(_KEEPER_LOG)), "read that log; then smelt up"
     return kind(f"the keeper ended before Airflow was up: code {code}", where=where, next_step=next_step)
 

@@ -13,7 +13,7 @@ from smelter.embedded.components import SAMPLE, STOP_ORDER
 from smelter.embedded.home import Home
 from smelter.embedded.standing import Child, read_standing
 from smelter.errors import Refused
-from smelter.processes import start_ticks
+from smelter.processes import start_ticks, this_host
 from smelter.run_folders import stream_folder
 from smelter.supervise.lock import Holder, holder
 from smelter.supervise.requests import ask_to_stop
@@ -78,7 +78,7 @@ def _stop_keeper(home: Home, say: Say) -> bool:
 
 
 def _refuse_elsewhere(keeper: Holder) -> None:
-    if keeper.host and not keeper.is_here:
+    if keeper.host and keeper.host != this_host():
         raise Refused(
             f"the platform of this lake runs in another container or on another host, as pid {keeper.pid} there",
             data="nothing was stopped",

@@ -17,10 +17,10 @@ from airflow.sdk import Asset, AssetWatcher
 from airflow.triggers.base import BaseEventTrigger, TriggerEvent
 
 from smelter.orchestration.datasets import Dataset
+from smelter.settings import load_settings
 from smelter.supervise.heartbeat import read_heartbeat
 from smelter.supervise.requests import put_file
 
-LEAST_SECONDS = 60.0
 PATIENCE_SECONDS = 900.0  # then the run that was to come is taken for lost
 POLL_SECONDS = 2.0
 _TAKEN = "taken.json"
@@ -28,7 +28,8 @@ _TAKEN = "taken.json"
 
 def bronze_asset(dataset: Dataset) -> Asset:
     """The dataset's bronze table; an event for each commit that nobody has taken up yet."""
-    watcher = AssetWatcher(name=f"commits_{dataset.name}", trigger=CommitTrigger(folder=str(dataset.folder)))
+    trigger = CommitTrigger(str(dataset.folder), load_settings().values.build_pause_seconds)
+    watcher = AssetWatcher(name=f"commits_{dataset.name}", trigger=trigger)
     return Asset(name=f"bronze_{dataset.name}", uri=f"smelter://bronze/{dataset.name}", watchers=[watcher])
 
 
@@ -47,7 +48,7 @@ def take_up(folder: Path) -> None:
 class CommitTrigger(BaseEventTrigger):
     """Fires when the stream has committed something that no run has begun with."""
 
-    def __init__(self, folder: str, least_seconds: float = LEAST_SECONDS) -> None:
+    def __init__(self, folder: str, least_seconds: float) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self.folder = folder
         self.least_seconds = least_seconds
