@@ -15,3 +15,8 @@ def stream_folder(lake: Path, stream: str) -> Path:
 def server_folder(lake: Path) -> Path:
     """Where the server of the lake's streams keeps its lock."""
     return lake / RUN / "server"
+
+
+def airflow_home(lake: Path) -> Path:
+    """Where the lake's own Airflow lives; whatever is started with it as AIRFLOW_HOME ends with `smelt down`."""
+    return lake / RUN / "airflow"

@@ -86,6 +86,21 @@ def test_a_new_keeper_starts_no_second_of_what_a_killed_one_left(platform: Platf
     wait_until(lambda: len(platform.processes()) == 5)  # with the keeper
 
 
+def test_a_task_that_a_killed_keeper_left_is_stopped_before_the_next_start(platform: Platform) -> None:
+    platform.will("scheduler.works")
+    first = platform.up()
+    wait_until(lambda: len(_tasks(platform)) == 1)
+    left = _tasks(platform)
+    os.kill(first.keeper, signal.SIGKILL)
+    wait_until(lambda: holder(platform.home.root) is None)
+    assert platform.up().cleared == 5
+    assert not left & _tasks(platform)
+
+
+def _tasks(platform: Platform) -> set[int]:
+    return {process.pid for process in platform.processes() if process.words[0] == "sleep"}
+
+
 def test_two_starts_at_once_have_one_keeper(platform: Platform) -> None:
     platform.home.make()
     words = [*KEEPER, str(platform.home.root), str(platform.port), str(platform.lake)]

@@ -132,6 +132,7 @@ def test_airflow_is_killed_all_at_once_and_the_stream_goes_on_in_the_same_driver
         goes_on(platform)
         soon(platform.is_healthy, "Airflow is back", 90)
         assert settled(platform) == run
+    soon(lambda: not platform.left_workers(), "the workers of the killed scheduler are gone")
     reconciles(platform)
 
 

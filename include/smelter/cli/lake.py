@@ -71,7 +71,7 @@ def _refuse_beside_a_driver(lake: Path) -> None:
             raise Refused(
                 f"the stream {folder.name} is running: pid {driver.pid}",
                 data="nothing was removed",
-                next_step=f"stop it first: kill {driver.pid}",
+                next_step=f"stop it first: smelt stream stop {folder.name}",
             )
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from smelter.embedded.environment import HOME_VARIABLE
 from smelter.embedded.home import Home
 
+IDLE_WORKER = "airflow worker -- LocalExecutor: <idle>"  # as Airflow 3.3.2 calls itself
 _PROC = Path("/proc")
 
 
@@ -27,6 +28,11 @@ class Process:
     def is_driver(self) -> bool:
         """Is it a stream's driver, `smelt ingest DATASET --follow`?"""
         return "ingest" in self.words and "--follow" in self.words
+
+    @property
+    def is_idle_worker(self) -> bool:
+        """Is it a worker of some scheduler, with no task?"""
+        return " ".join(self.words).strip() == IDLE_WORKER
 
     @property
     def dataset(self) -> str:

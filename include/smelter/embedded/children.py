@@ -10,10 +10,10 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 
-from smelter.embedded.components import SAMPLE, Component
+from smelter.embedded.components import SAMPLE, SCHEDULER, Component
 from smelter.embedded.home import Home
 from smelter.embedded.standing import Child, Phase, Standing, write_standing
-from smelter.embedded.stopping import stop_children
+from smelter.embedded.stopping import end_idle_workers, stop_children
 from smelter.errors import SmelterError
 from smelter.processes import start_ticks
 
@@ -21,6 +21,7 @@ MOST_LOG_BYTES = 20 * 1024 * 1024
 _LONGEST_PAUSE_SECONDS = 30.0
 _STEADY_SECONDS = 60.0  # whoever lived that long may be restarted at once again
 _LOOK_AT_LOGS_SECONDS = 60.0
+_LOOK_AT_WORKERS_SECONDS = 15.0
 
 
 def say(fact: str, **numbers: object) -> None:
@@ -55,7 +56,7 @@ class Children:
         self._home, self._port, self._since = home, port, time.time()
         self._phase, self.cleared = Phase.DATABASE, 0
         self._kept: dict[str, _Kept] = {}
-        self._logs_looked_at = time.monotonic()
+        self._logs_looked_at = self._workers_looked_at = time.monotonic()
 
     def enter(self, phase: Phase) -> None:
         """Tell how far the keeper has come."""
@@ -77,6 +78,18 @@ class Children:
                 self._note_end(kept)
             if kept.due is not None and time.monotonic() >= kept.due:
                 self._restart(kept)
+
+    def clear_workers(self) -> None:
+        """A scheduler that was killed leaves its workers behind; those of them that have a task finish it first."""
+        scheduler = self._kept.get(SCHEDULER)
+        if (
+            scheduler is not None
+            and scheduler.restarts
+            and time.monotonic() - self._workers_looked_at > _LOOK_AT_WORKERS_SECONDS
+        ):
+            self._workers_looked_at = time.monotonic()
+            if ended := end_idle_workers(self._home, scheduler.process.pid):
+                say("idle_workers_ended", workers=ended)
 
     def keep_sample(self, make: Callable[[], Component], *, is_wanted: bool) -> None:
         """Have the producer running while it is wanted."""

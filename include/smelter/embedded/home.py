@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from smelter.errors import Refused, WrongUsage
-from smelter.run_folders import RUN
+from smelter.run_folders import airflow_home
 
 MOST_PATH_BYTES = 480  # SQLite opens no path of more than 512, and adds `-journal` to it
 _NOT_IN_A_SETTING = "$\n\r\t"  # Airflow puts variables in for `$`, and a line of its settings ends with the line
@@ -24,7 +24,7 @@ class Home:
     @classmethod
     def at(cls, lake: Path) -> Home:
         """The home of a lake's Airflow."""
-        return cls(lake / RUN / "airflow")
+        return cls(airflow_home(lake))
 
     @property
     def lake(self) -> Path:

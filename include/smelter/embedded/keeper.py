@@ -123,6 +123,7 @@ class _Keeper:
     def _watch(self) -> None:
         while not self._is_asked:
             self._children.restart_the_dead()
+            self._children.clear_workers()
             self._keep_sample()
             self._children.turn_over_logs()
             time.sleep(TICK_SECONDS)

@@ -46,13 +46,20 @@ def clear_orphans(home: Home) -> list[Process]:
     return left
 
 
+def end_idle_workers(home: Home, scheduler: int) -> int:
+    """End the workers that a killed scheduler left, as soon as they have no task: nobody will give them one."""
+    left = [one for one in processes_of(home) if one.is_idle_worker and one.parent != scheduler]
+    for one in left:
+        _signal(one.pid, one.ticks, signal.SIGKILL)
+    return len(left)
+
+
 def bring_down(home: Home, say: Say) -> bool:
     """Stop the platform of a home, however much of it there is; tells whether there was anything. Safe to repeat.
 
     Airflow goes first, and its drivers last: a trigger that saw its driver stop would call that a failure, and a
     scheduler would start it again. Tasks go between: one of them may be starting a driver just now.
     """
-    home.sample.unlink(missing_ok=True)
     was_kept = _stop_keeper(home, say)
     began, left = time.monotonic(), clear_orphans(home)
     if left:

@@ -181,7 +181,7 @@ class _Work:
         passed.note()
         return Taken(
             *place,
-            part.rows,
+            max(part.rows, facts.rows),  # what came while a first build read is in it too
             facts.rows,
             self._rows() - (0 if self._wishes.rebuild else before),
             time.monotonic() - started,

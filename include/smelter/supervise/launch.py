@@ -7,7 +7,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from smelter.run_folders import stream_folder
+from smelter.run_folders import airflow_home, stream_folder
 from smelter.supervise.driver import START_SECONDS, Driver, Launch, start
 from smelter.supervise.serve import ask_to_start
 
@@ -23,8 +23,9 @@ def ensure_driver(
 
 
 def launch_of(lake: Path, dataset: str) -> Launch:
-    """The command of a driver: a list of our own words, of which the dataset has been checked."""
-    return Launch([*smelt(lake), "ingest", dataset, "--follow"], environment_of(os.environ))
+    """The command of a driver, a list of our own words; it belongs to the lake's platform, whoever starts it."""
+    environment = {**environment_of(os.environ), "AIRFLOW_HOME": str(airflow_home(lake))}
+    return Launch([*smelt(lake), "ingest", dataset, "--follow"], environment)
 
 
 def smelt(lake: Path) -> list[str]:
