@@ -32,9 +32,11 @@ def end(number: int, _frame: object) -> None:
 def main() -> None:
     signal.signal(signal.SIGTERM, end)
     signal.signal(signal.SIGINT, end)
+    is_slow = (HOME / f"{NAME}.slow").exists()
+    time.sleep(1 if is_slow and NAME != "migrate" else 0)
     write("begin")
     if NAME == "migrate":
-        time.sleep(3 if (HOME / "migrate.slow").exists() else 0)
+        time.sleep(3 if is_slow else 0)
         (HOME / "airflow.db").touch()
         sys.exit(1 if (HOME / "migrate.dies").exists() else 0)
     if (HOME / f"{NAME}.dies").exists():

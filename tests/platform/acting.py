@@ -80,6 +80,6 @@ def clear(platform: Platform) -> None:
     assert status == 200, answer
 
 
-def pause(platform: Platform, is_paused: bool) -> None:
-    status, answer = platform.ask("PATCH", "/api/v2/dags/bronze_events", {"is_paused": is_paused})
+def pause(platform: Platform, is_paused: bool, dag: str = "bronze_events") -> None:
+    status, answer = platform.ask("PATCH", f"/api/v2/dags/{dag}", {"is_paused": is_paused})
     assert status == 200, answer

@@ -18,6 +18,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from smelter.prove.processes import QUICK_JVM
+
 SMELT = str(Path(sys.executable).with_name("smelt"))
 COMPONENTS = ("scheduler", "triggerer", "api-server", "dag-processor")
 
@@ -49,9 +51,9 @@ class Platform:
         return self.lake / "run" / "airflow"
 
     def smelt(self, *words: str, ok: bool = True) -> subprocess.CompletedProcess[str]:
-        done = subprocess.run(
-            [SMELT, "--lake", str(self.lake), *words], capture_output=True, text=True, check=False, timeout=300
-        )
+        environ = {**os.environ, "JDK_JAVA_OPTIONS": QUICK_JVM}
+        command = [SMELT, "--lake", str(self.lake), *words]
+        done = subprocess.run(command, env=environ, capture_output=True, text=True, check=False, timeout=300)
         assert not ok or done.returncode == 0, f"smelt {' '.join(words)}: {done.stdout}{done.stderr}"
         return done
 

@@ -121,6 +121,8 @@ def test_in_a_browser_a_person_logs_in_fills_the_form_and_sees_the_backfill_succ
     browser.show("backfill", f"/dags/backfill_events/runs/{run['dag_run_id']}", "recover", "success")
     built = [run for run in platform.runs("silver_events") if (run["state"], run["run_type"]) == SUCCEEDED]
     silver = built[-1]["dag_run_id"]
+    for dag in ("silver_events", "gold_events"):  # what comes now is about the stream, and needs the machine
+        pause(platform, True, dag)
     browser.show("gate", f"/dags/silver_events/runs/{silver}/tasks/build", "amounts are sane")
 
 
@@ -160,7 +162,7 @@ def test_paused_and_marked_success_it_ends_and_stays_ended_until_it_is_unpaused(
         goes_on(platform)
         mark(platform, "success")
         soon(lambda: not platform.standing()["alive"], "the driver ends")
-        time.sleep(20)
+        time.sleep(15)
         assert drivers_of(platform.lake) == []
         pause(platform, False)
         another(platform, run)
@@ -171,7 +173,7 @@ def test_stopped_by_hand_it_stays_stopped_whatever_airflow_does_until_it_is_star
     settled(platform)
     with never_two_drivers(platform):
         platform.smelt("stream", "stop", "events", "--reason", "the disk is being changed")
-        time.sleep(20)
+        time.sleep(15)
         assert drivers_of(platform.lake) == []
         platform.smelt("stream", "start", "events")
         goes_on(platform)

@@ -22,7 +22,7 @@ from smelter.supervise.driver import ERRORS, Driver, is_alive, kill, wait_for
 from smelter.supervise.launch import ensure_driver
 from smelter.supervise.log import LOG
 from smelter.supervise.requests import Wish, ask_to_stop, wanted, who_asked_to_stop
-from smelter.supervise.standing import ended
+from smelter.supervise.standing import ended, standing_of
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -114,6 +114,9 @@ class StreamOperator(BaseOperator):
     def _judge_end(self, folder: Path, run: str, lived: float) -> None:
         """A driver that was asked to end is followed by another; one that died fails this attempt."""
         last = ended(folder, run)
+        if last is None and standing_of(folder).is_alive:
+            self.log.info("the driver %s is gone, and somebody has started another", run)
+            return
         if last is not None and last.exit_code == 0:
             self.log.info("the driver %s ended when it was asked to, after %.0f s", run, lived)
             return
