@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from smelter.embedded.components import airflow_plan
-from smelter.embedded.configuration import configure
+from smelter.embedded.configuration import configure, configured_port
 from smelter.embedded.environment import environment
 from smelter.embedded.home import Home
 from smelter.errors import Refused
@@ -150,3 +150,12 @@ def test_the_environment_has_the_lake_and_nothing_of_another_airflow(home: Home,
     assert environ["PATH"] == f"{Path(sys.executable).parent}:/usr/bin"
     assert environ["no_proxy"] == environ["NO_PROXY"] == "example.com,127.0.0.1,localhost"
     assert environ["SPT_NOENV"] == "1"
+
+
+def test_the_port_of_the_last_start_is_known_to_the_next(home: Home, tmp_path: Path) -> None:
+    assert configured_port(Home.at(tmp_path / "another")) is None
+    assert configured_port(home) == 8080
+    configure(home, 8097, tmp_path / "dags")
+    assert configured_port(home) == 8097
+    home.configuration.write_text("[api\nport = many")
+    assert configured_port(home) is None

@@ -21,7 +21,7 @@ def test_one_part_of_the_platform_is_killed_and_the_stream_goes_on(platform: Pla
         kill(platform.keeper() if name == "keeper" else platform.component(name))
         goes_on(platform)
         if name == "keeper":
-            platform.smelt("up")
+            platform.smelt("up", "--sample")  # on the port that it had
         soon(platform.is_healthy, "Airflow is back", 120)
         assert settled(platform) == run
     reconciles(platform)

@@ -37,7 +37,12 @@ def up(
     context: typer.Context,
     port: Annotated[
         int | None,
-        typer.Option(min=1, max=65_535, show_default="8080", help="Where Airflow's pages are, on this machine only."),
+        typer.Option(
+            min=1,
+            max=65_535,
+            show_default="8080, or that of the last start",
+            help="Where Airflow's pages are, on this machine only.",
+        ),
     ] = None,
     sample: Annotated[bool, typer.Option("--sample", help="Write sample events too, some of them spoilt.")] = False,
     datasets: Annotated[

@@ -5,6 +5,9 @@ from __future__ import annotations
 import base64
 import secrets
 from collections.abc import Mapping
+from configparser import ConfigParser
+from configparser import Error as ConfigError
+from contextlib import suppress
 from pathlib import Path
 from urllib.parse import quote
 
@@ -41,6 +44,15 @@ def configure(home: Home, port: int, dags: Path) -> None:
     kept_secrets(home.passwords, PEOPLE)
     sections = _sections(home, port, dags, kept_secrets(home.keys, KEYS))
     write_private(home.configuration, "\n".join(_section(name, options) for name, options in sections.items()))
+
+
+def configured_port(home: Home) -> int | None:
+    """The port that the platform ran on the last time; nothing if it never ran."""
+    parser = ConfigParser(interpolation=None)
+    with suppress(OSError, ConfigError, UnicodeDecodeError, ValueError):
+        parser.read_string(home.configuration.read_text("utf-8"))
+        return parser.getint("api", "port")
+    return None
 
 
 def url_of(port: int) -> str:

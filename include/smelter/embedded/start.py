@@ -12,6 +12,7 @@ from pathlib import Path
 
 from smelter.embedded.api import ask_health
 from smelter.embedded.components import API_SERVER, DAG_PROCESSOR, SCHEDULER, TRIGGERER
+from smelter.embedded.configuration import configured_port
 from smelter.embedded.home import Home
 from smelter.embedded.standing import Phase, Standing, read_standing
 from smelter.embedded.stopping import KEEPER_PATIENCE_SECONDS, Say, bring_down
@@ -29,7 +30,7 @@ _NO_ROOM_BYTES = 1024 * 1024
 
 @dataclass(frozen=True)
 class Request:
-    """What `smelt up` was asked for; no port means the one that it runs on, or the usual one."""
+    """What `smelt up` was asked for; no port means the one that it runs on or ran on, or the usual."""
 
     dags: Path
     port: int | None = None
@@ -93,7 +94,7 @@ def _let_it_stop(home: Home) -> None:
 
 def _launch(home: Home, request: Request, environ: Mapping[str, str], keeper: Sequence[str]) -> subprocess.Popen[bytes]:
     """A process of its own session: neither Ctrl-C nor the end of this command reaches it."""
-    words = [*keeper, home.root, request.port or DEFAULT_PORT, request.dags]
+    words = [*keeper, home.root, request.port or configured_port(home) or DEFAULT_PORT, request.dags]
     with home.log_of(_KEEPER_LOG).open("ab") as log:
         return subprocess.Popen(
             [*map(str, words)],
