@@ -56,7 +56,7 @@ for dataset in datasets():
             task_options={
                 "retries": 5,
                 "retry_delay": timedelta(seconds=5),
-                "max_retry_delay": timedelta(minutes=5),
+                "max_retry_delay": timedelta(seconds=20),
                 "pool": STREAMS_POOL,
                 "on_retry_callback": on_failure,
             },
@@ -70,4 +70,4 @@ for dataset in datasets():
             tags=["bronze"],
             schedule=DeltaTriggerTimetable(dataset.every),
         ):
-            SmeltOperator(task_id="drain", words=["ingest", dataset.name, "--drain"])
+            SmeltOperator(task_id="drain", words=["ingest", dataset.name, "--drain", "--if-wanted"])

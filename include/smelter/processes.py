@@ -8,7 +8,7 @@ from pathlib import Path
 def start_ticks(pid: int) -> int | None:
     """When the kernel started the process, in its own ticks; nothing if there is none, or only its zombie."""
     try:
-        state, *rest = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        state, *rest = Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()
     except OSError:
         return None
     return None if state == "Z" else int(rest[18])

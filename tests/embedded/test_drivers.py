@@ -47,7 +47,7 @@ def test_a_new_keeper_leaves_the_driver_and_what_is_below_it_alone(platform: Pla
     assert driver.wait() == 0
 
 
-def test_a_driver_that_a_person_started_is_left_alone(platform: Platform) -> None:
+def test_a_driver_that_a_person_runs_without_the_platforms_home_is_left_alone(platform: Platform) -> None:
     platform.up()
     driver = platform.start_driver("taxi_trips", by_hand=True)
     platform.down()

@@ -170,6 +170,7 @@ def test_a_contract_that_cannot_be_read_keeps_its_dags_and_harms_no_other(tmp_pa
     contracts.mkdir()
     (contracts / "broken.yaml").write_text(text)
     (contracts / "$(touch x).yaml").write_text(text)
+    (contracts / "drained.yaml").write_text(f"source: {{files: x, every: 15m}}\n{text}")
     good = PROJECT / "include" / "contracts" / "events.yaml"
     (contracts / "events.yaml").write_text(good.read_text("utf-8"), "utf-8")
     found = parse(DAGS, tmp_path, {"SMELTER_CONTRACTS": str(contracts), "SMELTER_LAKE": str(tmp_path / "lake")})
@@ -177,9 +178,10 @@ def test_a_contract_that_cannot_be_read_keeps_its_dags_and_harms_no_other(tmp_pa
     assert {"bronze_broken", "backfill_broken", "bronze_events", "gold_events"} <= set(found["dags"])
     assert "The contract cannot be read" in found["dags"]["bronze_broken"]["doc"]
     assert not any("touch" in name for name in found["dags"])
+    assert list(found["dags"]["bronze_drained"]["tasks"]) == ["drain"], "one with a timetable does not become a stream"
 
 
-def test_ten_contracts_are_parsed_in_a_moment(tmp_path: Path) -> None:
+def test_ten_contracts_have_all_of_their_dags_and_import_nothing_heavy(tmp_path: Path) -> None:
     contracts = tmp_path / "contracts"
     contracts.mkdir()
     text = (PROJECT / "include" / "contracts" / "taxi_trips.yaml").read_text("utf-8")

@@ -83,7 +83,7 @@ def test_what_gets_past_a_form_is_one_word_and_refused_by_the_command(
 ) -> None:
     words = recover_words(EVENTS, {"since": text, "until": None, "dry_run": True})
     assert words == ["ingest", "events", "--recover", f"--since={text}", "--dry-run"]
-    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
     with pytest.raises(AirflowFailException):
         run(*words)
     assert not (tmp_path / "x").exists()
@@ -138,12 +138,14 @@ FAILED = SimpleNamespace(dag_id="silver_events", task_id="build", run_id="schedu
 def test_a_failure_is_told_to_the_webhook_and_to_the_log(
     webhook: list[dict[str, Any]], caplog: pytest.LogCaptureFixture
 ) -> None:
-    on_failure({"task_instance": FAILED, "exception": ValueError("amounts\n are insane")})  # type: ignore[arg-type]
+    problem = ValueError("amounts are insane\n  row 7: the secret of a customer")
+    on_failure({"task_instance": FAILED, "exception": problem})  # type: ignore[arg-type]
     (told,) = webhook
     assert told["text"] == "Smelter: silver_events.build failed in scheduled__1: amounts are insane"
     assert (told["dag"], told["task"], told["attempt"]) == ("silver_events", "build", "2")
     assert "amounts are insane" in caplog.text
     assert "secret-path" not in caplog.text
+    assert "customer" not in json.dumps(told)
 
 
 def test_a_webhook_that_does_not_answer_fails_nothing_and_its_address_stays_secret(

@@ -7,7 +7,6 @@ import signal
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +17,10 @@ from conftest import PROJECT
 from smelter.orchestration import stream_operator
 from smelter.orchestration.stream_operator import StreamOperator
 from smelter.run_folders import stream_folder
-from smelter.supervise.driver import Driver, Launch, is_alive, start, wait_for
-from smelter.supervise.lock import holder
-from smelter.supervise.requests import Wish, ask_to_stop, want
+from smelter.supervise.driver import Driver, Launch, is_alive, kill, start, wait_for
+from smelter.supervise.heartbeat import Heartbeat, State, write_heartbeat
+from smelter.supervise.lock import holder, only_driver
+from smelter.supervise.requests import Wish, ask_to_stop, forget_requests, want
 
 TINY = PROJECT / "tests" / "supervise" / "tiny_driver.py"
 
@@ -81,10 +81,40 @@ def test_it_starts_a_driver_leaves_it_to_a_trigger_and_mirrors_it(task: StreamOp
 
 def test_a_driver_that_lives_is_watched_on_until_the_day_is_over(task: StreamOperator, folder: Path) -> None:
     watched = deferred(task.execute)
-    assert deferred(task.take_up, ended(watched, "progress"))["run"] == watched["run"]
+    assert deferred(task.take_up, ended(watched, "over"))["run"] == watched["run"]
     yesterday = {**watched, "since": time.time() - 90_000}
-    task.take_up({"task_state_store": Store()}, ended(yesterday, "progress"))  # type: ignore[arg-type]
+    task.take_up({"task_state_store": Store()}, ended(yesterday, "over"))  # type: ignore[arg-type]
     assert is_alive(folder, watched["run"]), "the driver goes on"
+
+
+def test_a_state_that_cannot_be_mirrored_fails_nothing(task: StreamOperator, folder: Path) -> None:
+    class Broken(Store):
+        def set(self, key: str, value: Any) -> None:
+            raise OSError("the API server is being restarted")
+
+    assert is_alive(folder, deferred(task.execute, store=Broken())["run"])
+
+
+def test_a_recovery_that_made_the_stream_step_aside_is_waited_for_and_is_no_failure(
+    task: StreamOperator, folder: Path
+) -> None:
+    watched = deferred(task.execute)
+    ask_to_stop(folder, watched["run"], "a recovery")
+    wait_until_gone(folder, watched["run"])
+    with only_driver(folder, "events", "recover") as me:
+        forget_requests(folder, but=me.run)
+        write_heartbeat(folder, Heartbeat("events", os.getpid(), State.WORKING, time.time(), run=me.run))
+        assert deferred(task.take_up, ended(watched))["run"] == ""
+    after = deferred(task.take_up, ended({**watched, "run": ""}, "wanted"))
+    assert is_alive(folder, after["run"])
+
+
+def test_a_driver_that_was_ended_at_once_by_hand_is_no_failure(task: StreamOperator, folder: Path) -> None:
+    watched = deferred(task.execute)
+    want(folder, Wish.STOP, "ann")
+    ask_to_stop(folder, watched["run"], "ann")
+    kill(folder, watched["run"])
+    assert deferred(task.take_up, ended(watched))["run"] == ""
 
 
 def test_a_driver_that_was_asked_to_end_is_followed_by_another(task: StreamOperator, folder: Path) -> None:
@@ -153,9 +183,14 @@ def test_a_driver_that_it_found_and_that_is_leaving_is_followed_by_another_in_th
     assert deferred(StreamOperator(task_id="stream", dataset="events").execute)["run"] != first
 
 
-def test_a_task_that_is_killed_stops_its_own_driver_only(task: StreamOperator, folder: Path) -> None:
-    with suppress(TaskDeferred):
-        StreamOperator(task_id="stream", dataset="events").on_kill()
+def test_a_task_that_is_killed_stops_its_own_driver_and_starts_no_other(task: StreamOperator, folder: Path) -> None:
     run = deferred(task.execute)["run"]
+    stranger = StreamOperator(task_id="stream", dataset="events")
+    stranger.on_kill()
+    time.sleep(0.5)
+    assert is_alive(folder, run)
     task.on_kill()
     wait_until_gone(folder, run)
+    with pytest.raises(AirflowException, match="starts no driver"):
+        task.execute({"task_state_store": Store()})  # type: ignore[arg-type]
+    assert holder(folder) is None

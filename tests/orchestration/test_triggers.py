@@ -16,6 +16,8 @@ from smelter.supervise.heartbeat import Heartbeat, State, write_heartbeat
 from smelter.supervise.lock import only_driver
 from smelter.supervise.requests import Wish, want, wanted, who_asked_to_stop
 
+SINCE = time.time() - 60
+
 
 def a_beat(folder: Path, token: str = "", run: str = "") -> None:
     write_heartbeat(folder, Heartbeat("events", 1, State.WAITING, time.time(), token=token, run=run))
@@ -41,7 +43,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def watching(folder: Path, run: str, **more: Any) -> StreamTrigger:
-    return StreamTrigger(folder=str(folder), stream="events", run=run, since=1.0, **more)
+    return StreamTrigger(folder=str(folder), stream="events", run=run, since=SINCE, **more)
 
 
 def test_it_never_fires_too_early_for_airflow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -61,7 +63,7 @@ def test_a_living_driver_is_left_alone_and_a_dead_one_wakes_the_task(
         assert first_event(watching(tmp_path, me.run), 0.5) is None
         assert first_event(watching(tmp_path, "another life"), 5)["what"] == "ended"
     told = first_event(watching(tmp_path, me.run), 5)
-    assert (told["what"], told["run"], told["since"]) == ("ended", me.run, 1.0)
+    assert (told["what"], told["run"], told["since"]) == ("ended", me.run, SINCE)
 
 
 def test_a_driver_that_no_longer_beats_wakes_the_task_and_one_with_an_odd_clock_does_not(
@@ -75,11 +77,30 @@ def test_a_driver_that_no_longer_beats_wakes_the_task_and_one_with_an_odd_clock_
         assert first_event(watching(tmp_path, me.run, silent_seconds=0.3), 5)["what"] == "silent"
 
 
-def test_it_wakes_the_task_now_and_then_to_mirror_the_progress(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_wakes_the_task_when_the_day_is_over_and_not_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stream_trigger, "LEAST_SECONDS", 0.0)
     with only_driver(tmp_path, "events") as me:
         a_beat(tmp_path, run=me.run)
-        assert first_event(watching(tmp_path, me.run, report_seconds=0.2), 5)["what"] == "progress"
+        assert first_event(watching(tmp_path, me.run), 0.4) is None
+        assert first_event(watching(tmp_path, me.run, day_seconds=5), 5)["what"] == "over"
+    want(tmp_path, Wish.STOP, "ann")
+    assert first_event(watching(tmp_path, "", day_seconds=5), 5)["what"] == "over", "a stopped stream's task too"
+
+
+def test_a_driver_that_starts_may_be_quiet_for_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stream_trigger, "LEAST_SECONDS", 0.0)
+    with only_driver(tmp_path, "events") as me:
+        write_heartbeat(tmp_path, Heartbeat("events", 1, State.STARTING, time.time(), run=me.run))
+        assert first_event(watching(tmp_path, me.run, silent_seconds=0.2), 0.6) is None
+        monkeypatch.setattr(stream_trigger, "STARTING_SECONDS", 0.3)
+        assert first_event(watching(tmp_path, me.run, silent_seconds=0.2), 5)["what"] == "silent"
+
+
+def test_a_recovery_is_waited_for_however_long_it_takes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stream_trigger, "LEAST_SECONDS", 0.0)
+    with only_driver(tmp_path, "events", "recover"):
+        assert first_event(watching(tmp_path, ""), 0.5) is None
+    assert first_event(watching(tmp_path, ""), 5)["what"] == "wanted"
 
 
 def test_a_stopped_stream_is_waited_for_until_somebody_wants_it(
@@ -145,13 +166,31 @@ def test_without_a_commit_or_with_one_that_was_taken_up_there_is_no_event(tmp_pa
     assert first_event(CommitTrigger(str(tmp_path), least_seconds=0.0), 0.3) is None, "also after a restart"
 
 
-def test_events_keep_their_distance_and_a_run_that_never_comes_is_given_up(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    a_beat(tmp_path, "t1")
-    take_up(tmp_path)
+def test_events_keep_their_distance_whatever_the_clock_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def events(least_seconds: float) -> list[str]:
+        heard: list[str] = []
+
+        async def listen() -> None:
+            async for event in CommitTrigger(str(tmp_path), least_seconds=least_seconds).run():
+                heard.append(event.payload["token"])
+
+        listener = asyncio.create_task(listen())
+        for number in range(3):
+            a_beat(tmp_path, f"t{number}")
+            await asyncio.sleep(0.3)
+            take_up(tmp_path)
+            monkeypatch.setattr(time, "time", lambda: 0.0)
+            await asyncio.sleep(0.3)
+        listener.cancel()
+        return heard
+
+    assert asyncio.run(events(60)) == ["t0"]
+    (tmp_path / "taken").unlink()
+    assert asyncio.run(events(0.1)) == ["t0", "t1", "t2"]
+
+
+def test_a_run_that_never_comes_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     a_beat(tmp_path, "t2")
-    assert first_event(CommitTrigger(str(tmp_path), least_seconds=60), 0.3) is None
     monkeypatch.setattr(commits, "PATIENCE_SECONDS", 0.3)
     trigger = CommitTrigger(str(tmp_path), least_seconds=0.0)
     assert first_event(trigger, 5) == {"token": "t2"}

@@ -140,7 +140,8 @@ def drivers_of(lake: Path) -> list[int]:
 
 def driving(lake: Path) -> list[int]:
     """Those drivers that have their lock: one that has closed it writes nothing more, and is only on its way out."""
-    return [pid for pid in drivers_of(lake) if _has_open(pid, "/lock")]
+    found = [pid for pid in drivers_of(lake) if _has_open(pid, "/lock")]
+    return [pid for pid in found if _parent(pid) not in found]  # a driver that starts its JVM is two for a moment
 
 
 def _parent(pid: int) -> int:

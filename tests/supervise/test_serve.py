@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import threading
+import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -11,10 +14,8 @@ import pytest
 from conftest import tiny
 
 from smelter.errors import Refused, Unreachable
-from smelter.supervise import serve
 from smelter.supervise.driver import Launch, is_alive
-from smelter.supervise.requests import put_file
-from smelter.supervise.serve import answer_requests, ask_to_start, serving
+from smelter.supervise.serve import Server, ask_to_start, serving
 
 
 @contextmanager
@@ -24,8 +25,9 @@ def a_server(lake: Path, launch_of: Callable[[str], Launch]) -> Iterator[list[st
     def run() -> None:
         with serving(lake):
             ready.set()
+            server = Server(lake, launch_of, said.append)
             while not over.wait(0.05):
-                answer_requests(lake, launch_of, said.append)
+                server.look()
 
     ready = threading.Event()
     server = threading.Thread(target=run)
@@ -52,8 +54,38 @@ def test_what_the_server_refuses_reaches_the_asker(tmp_path: Path) -> None:
     def refuse(name: str) -> Launch:
         raise Refused(f"there is no contract for `{name}`")
 
-    with a_server(tmp_path, refuse), pytest.raises(Unreachable, match="there is no contract for `tiny`"):
+    with a_server(tmp_path, refuse), pytest.raises(Refused, match="there is no contract for `tiny`"):
         ask_to_start(tmp_path, "tiny", "ann")
+
+
+def test_a_start_that_fails_for_want_of_room_is_told_and_the_server_goes_on(tmp_path: Path, folder: Path) -> None:
+    def nothing_fits(name: str) -> Launch:
+        if name == "full":
+            raise OSError(28, "No space left on device")
+        return tiny(folder)
+
+    with a_server(tmp_path, nothing_fits):
+        with pytest.raises(Unreachable, match="No space left on device"):
+            ask_to_start(tmp_path, "full", "ann")
+        assert ask_to_start(tmp_path, "tiny", "ann").is_new
+
+
+def test_two_who_ask_at_once_are_both_answered_and_a_slow_start_holds_up_no_other_stream(
+    tmp_path: Path, folder: Path
+) -> None:
+    def launch_of(name: str) -> Launch:
+        if name == "slow":
+            time.sleep(3)
+            raise Refused("it took long")
+        return tiny(folder, "slow")
+
+    with a_server(tmp_path, launch_of), ThreadPoolExecutor() as askers:
+        slow = askers.submit(ask_to_start, tmp_path, "slow", "ann")
+        both = [askers.submit(ask_to_start, tmp_path, "tiny", name) for name in ("bob", "eve")]
+        assert len({one.result().run for one in both}) == 1
+        assert not slow.done()
+        with pytest.raises(Refused, match="it took long"):
+            slow.result()
 
 
 def test_without_a_server_the_asker_is_told_at_once_and_leaves_no_request(tmp_path: Path, folder: Path) -> None:
@@ -69,14 +101,15 @@ def test_a_server_that_does_not_answer_is_given_up_and_the_request_is_taken_back
     assert list(folder.iterdir()) == []
 
 
-@pytest.mark.parametrize("request_text", ["", "{", '{"id": "1"}', '{"id": "1", "by": "ann", "at": 0}'])
-def test_a_request_that_is_broken_or_old_starts_nothing(tmp_path: Path, folder: Path, request_text: str) -> None:
+def test_a_request_that_is_old_starts_nothing(tmp_path: Path, folder: Path) -> None:
     folder.mkdir(parents=True)
-    put_file(folder / serve._REQUEST, request_text)
-    answer_requests(tmp_path, lambda _name: pytest.fail("nothing is to be started"), print)
+    request = folder / "start-1.request"
+    request.write_text("ann")
+    os.utime(request, (0, 0))
+    Server(tmp_path, lambda _name: pytest.fail("nothing is to be started"), print).look()
     assert list(folder.iterdir()) == []
 
 
 def test_there_is_one_server_of_a_lake(tmp_path: Path) -> None:
-    with serving(tmp_path), pytest.raises(Refused, match="already has a driver"), serving(tmp_path):
+    with serving(tmp_path), pytest.raises(Refused, match="there is a server of streams already"), serving(tmp_path):
         pass

@@ -29,6 +29,7 @@ from smelter.lake.landing import is_in_finished_place
 from smelter.lake.session import start_spark
 from smelter.lake.sources import source_of, unit_of
 from smelter.records import Limits
+from smelter.supervise import lock
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -50,7 +51,7 @@ class Recovered:
 def reread(lake: Lake, contract: Contract, limits: Limits, file: Path, hooks: Hooks | None = None) -> Report:
     """Take a file that was written again as a new source, whole; its first reading stays as it is."""
     hooks = hooks or Hooks()
-    with driving(lake, contract.dataset, hooks, role=REREAD) as pulse:
+    with driving(lake, contract.dataset, hooks, role=lock.REREAD) as pulse:
         bronze = Bronze(lake, contract, limits, Here(), hooks.reach, hooks.task_reach)
         for earlier in bronze.finish_prepared():
             pulse.committed(earlier)
@@ -93,7 +94,7 @@ def recover(
     for a stream whose records of batches are whole; each of its batches is right by itself, also if it is the last.
     """
     hooks = hooks or Hooks()
-    with driving(lake, contract.dataset, hooks, role=RECOVER) as pulse:
+    with driving(lake, contract.dataset, hooks, role=lock.RECOVER) as pulse:
         bronze = Bronze(lake, contract, limits, Here(), hooks.reach, hooks.task_reach)
         _catch_up(bronze, pulse, window)
         files = landed(bronze, window)

@@ -24,16 +24,17 @@ class Stopper:
     """Knows whether anybody asked the stream to stop, or to rest."""
 
     def __init__(
-        self, pulse: Pulse, say: Callable[[str], None], should_stop: Callable[[], bool], folder: Path, run: str
+        self, pulse: Pulse, say: Callable[[str], None], should_stop: Callable[[], bool], folder: Path, before: Wanted
     ) -> None:
+        """`before` is what was wanted of the stream when somebody decided to start this driver."""
         self._pulse = pulse
         self._say = say
         self._before: dict[signal.Signals, Any] = {}
         self._should_stop = should_stop
         self._was_signalled = False
         self._folder = folder
-        self._run = run
-        self._at_start = wanted(folder)  # what was wished before this driver began is not about this driver
+        self._run = pulse.run
+        self._at_start = before
 
     @property
     def asked(self) -> bool:

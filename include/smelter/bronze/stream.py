@@ -25,8 +25,8 @@ from smelter.lake.session import start_spark, ui_of
 from smelter.lake.sources import path_of
 from smelter.records import Limits
 from smelter.supervise.heartbeat import State
-from smelter.supervise.lock import STREAM, only_driver
-from smelter.supervise.requests import Wish, forget_requests, wanted
+from smelter.supervise.lock import DRAIN, STREAM, only_driver
+from smelter.supervise.requests import Wanted, Wish, forget_requests, wanted
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -45,10 +45,11 @@ def ingest(
     """Run the stream of one dataset until everything is in, or until it is stopped; the only driver of its stream."""
     hooks = hooks or Hooks()
     folder = lake.run_folder(contract.dataset)
-    _refuse_unwanted(folder, contract.dataset, pace)
+    before = wanted(folder)
+    _refuse_unwanted(before, folder, pace)
     with (
-        driving(lake, contract.dataset, hooks) as pulse,
-        Stopper(pulse, hooks.say, hooks.should_stop, folder, pulse.run) as stopper,
+        driving(lake, contract.dataset, hooks, STREAM if pace.follow else DRAIN) as pulse,
+        Stopper(pulse, hooks.say, hooks.should_stop, folder, before) as stopper,
     ):
         bronze = Bronze(lake, contract, limits, Here(), hooks.reach, hooks.task_reach)
         _catch_up(bronze, pulse)
@@ -64,16 +65,15 @@ def ingest(
                     session.stop()
 
 
-def _refuse_unwanted(folder: Path, dataset: str, pace: Pace) -> None:
+def _refuse_unwanted(said: Wanted, folder: Path, pace: Pace) -> None:
     """A stopped stream starts again by `smelt stream start` only; a paused one waits, and is not drained."""
-    said = wanted(folder)
     is_unwanted = said.wish is Wish.STOP if pace.follow else said.wish is Wish.PAUSE
     if is_unwanted:
         raise Refused(
-            f"the stream {dataset} is {said}",
+            f"the stream {folder.name} is {said}",
             where=str(folder),
             data="nothing was read or changed",
-            next_step=f"smelt stream {'start' if pace.follow else 'resume'} {dataset}",
+            next_step=f"smelt stream {'start' if pace.follow else 'resume'} {folder.name}",
         )
 
 

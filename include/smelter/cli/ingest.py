@@ -53,6 +53,10 @@ def ingest(
             "over the stream, or for smelt stream start.",
         ),
     ] = False,
+    if_wanted: Annotated[
+        bool,
+        typer.Option("--if-wanted", help="With --drain: exit with 0 while somebody has stopped or paused the stream."),
+    ] = False,
     wait: Annotated[
         float | None,
         typer.Option("--wait", min=0, metavar="SECONDS", help="How long --interrupt waits for its end: 120."),
@@ -70,11 +74,24 @@ def ingest(
     if recover:
         recover_files(session, dataset, wishes)
         return
+    if if_wanted and (said := _unwanted(session, dataset)):
+        print(f"{dataset}: nothing was drained: the stream is {said}")
+        return
     wishes.refuse_without_recover(dataset)
     if reread is not None:
         _reread(session, dataset, reread)
     else:
         _stream(session, dataset, follow=follow)
+
+
+def _unwanted(session: Session, dataset: str) -> str:
+    """Who wants the stream to rest or to stop, and why; nothing if nobody does."""
+    from smelter.run_folders import stream_folder
+    from smelter.supervise.requests import Wish, wanted
+
+    session.contract(dataset)
+    said = wanted(stream_folder(session.settings.lake, dataset))
+    return "" if said.wish is Wish.RUN else str(said)
 
 
 def _stream(session: Session, dataset: str, *, follow: bool) -> None:

@@ -44,6 +44,8 @@ def drop(
         print(f"{counted(gone, 'source')} of these tables no longer in landing: those records cannot be ingested again")
     if not yes:
         _ask(lake)
+        _refuse_beside_the_platform(lake)  # somebody may have started it while we waited for the answer
+        _refuse_beside_a_driver(lake)
     dropping.drop(parts)
     again = "so everything can be ingested again" if not gone else "and what lies in archive/"
     print(f"dropped: {len(parts)} parts of {lake}; landing files are kept, {again}")
@@ -63,9 +65,10 @@ def _refuse_beside_the_platform(lake: Path) -> None:
 
 
 def _refuse_beside_a_driver(lake: Path) -> None:
+    from smelter.run_folders import server_folder, stream_folder
     from smelter.supervise.lock import holder
 
-    for folder in sorted((lake / "run" / "streams").glob("*")):
+    for folder in [*sorted(stream_folder(lake, "").glob("*")), server_folder(lake)]:
         driver = holder(folder)
         if driver is not None:
             raise Refused(

@@ -74,7 +74,10 @@ def up(
 
 
 def down(context: typer.Context) -> None:
-    """Stop the platform of this lake, with the streams that it started; safe to repeat, and when nothing runs."""
+    """Stop the platform of this lake and its streams, after their batches; safe to repeat, and when nothing runs.
+
+    A driver that you run in a terminal of your own (smelt ingest --follow) is left alone.
+    """
     from smelter.embedded.home import Home
     from smelter.embedded.stopping import bring_down
 
@@ -86,12 +89,13 @@ def down(context: typer.Context) -> None:
 def _start(session: Session, home: Home, request: Request) -> Standing:
     """Have Airflow running and healthy."""
     from smelter.embedded.environment import environment
-    from smelter.embedded.start import start, wait_until_healthy
+    from smelter.embedded.start import running, start, wait_until_healthy
     from smelter.lake.layout import ensure_layout
 
     ensure_layout(session.settings.lake)
+    is_new = running(home) is None
     standing = start(home, request, environment(home, session.settings, os.environ), _done)
-    wait_until_healthy(home, standing, _done)
+    wait_until_healthy(home, standing, _done, is_new=is_new)
     return standing
 
 

@@ -96,12 +96,12 @@ def moment_of(text: str, option: str, now: datetime) -> datetime:
 
 def _interrupt(lake: Lake, dataset: str, wait_seconds: float) -> None:
     """Ask whoever drives the stream to end after its batch, and wait until nobody does."""
-    from smelter.supervise.lock import STREAM, holder
+    from smelter.supervise.lock import DRAIN, STREAM, holder
     from smelter.supervise.requests import ask_to_stop
 
     folder, end, asked = lake.run_folder(dataset), time.monotonic() + wait_seconds, ""
     while (found := holder(folder)) is not None:
-        if found.role == STREAM and found.run != asked:
+        if found.role in (STREAM, DRAIN) and found.run != asked:
             ask_to_stop(folder, found.run, f"smelt ingest {dataset} --recover, pid {os.getpid()}")
             asked = found.run
             print(f"asked the driver (pid {found.pid}) to stop after its batch", file=sys.stderr, flush=True)

@@ -20,9 +20,10 @@ from smelter.errors import Refused
 from smelter.run_folders import stream_folder
 from smelter.supervise.driver import STOP_SECONDS, Driver, Launch, is_alive, kill, wait_for
 from smelter.supervise.launch import ensure_driver, launch_of
+from smelter.supervise.lock import holder
 from smelter.supervise.log import LOG
 from smelter.supervise.requests import Wish, ask_to_stop, want, wanted
-from smelter.supervise.serve import answer_requests, serving
+from smelter.supervise.serve import Server, serving
 from smelter.supervise.standing import standing_of
 
 _app = typer.Typer(
@@ -67,12 +68,13 @@ def stop_stream(
 ) -> None:
     """Stop the stream after its running batch, and keep it stopped: Airflow does not start it again until `start`."""
     folder = _folder(session_of(context), dataset)
+    want(folder, Wish.STOP, _me(), reason)  # before we look: a driver that begins now hears it too
     found = standing_of(folder)
-    want(folder, Wish.STOP, _me(), reason)
     if found.holder is None or not found.is_alive:
         print(f"{dataset}: no driver runs, and none is started until smelt stream start {dataset}")
         return
-    run = found.holder.run
+    named = wait_for(lambda: (one := holder(folder)) is None or one.run, time.monotonic() + 5)
+    run = named if isinstance(named, str) else ""
     ask_to_stop(folder, run, _me())
     if now:
         kill(folder, run)
@@ -153,8 +155,9 @@ def serve(context: typer.Context) -> None:
     lake = session.settings.lake
     with serving(lake):
         print(f"serving the streams of {lake}; Ctrl-C ends this, not the streams", flush=True)
+        server = Server(lake, partial(_launch, session), partial(print, flush=True))
         while True:
-            answer_requests(lake, partial(_launch, session), partial(print, flush=True))
+            server.look()
             time.sleep(_SERVE_SECONDS)
 
 

@@ -19,7 +19,7 @@ SPARK_POOL, STREAMS_POOL = "spark", "streams"
 STREAM_SLOTS = 16
 PLATFORM_TAG = "platform"
 PARSED_SECONDS = 90.0
-SETTLED_SECONDS = 5.0
+SETTLED_SECONDS = 20.0
 # A build's JVM has up to 4 GiB of heap, and beside it Spark's own memory and a Python: 6 GiB are counted for each.
 _BUILD_GIB = 6
 _BUILD_CORES = 2  # it uses all cores: a second one beside it is worth its memory only where there are more
@@ -40,7 +40,7 @@ def ensure_pools(airflow: Airflow) -> list[str]:
         airflow.make_pool(SPARK_POOL, build_slots(), "Spark builds at a time on this machine", with_deferred=False)
         made.append(f"{SPARK_POOL} {build_slots()}")
     if STREAMS_POOL not in known:
-        airflow.make_pool(STREAMS_POOL, STREAM_SLOTS, "Streams that are watched at a time", with_deferred=True)
+        airflow.make_pool(STREAMS_POOL, STREAM_SLOTS, "Streams that are being started at a time", with_deferred=False)
         made.append(f"{STREAMS_POOL} {STREAM_SLOTS}")
     return made
 
@@ -58,7 +58,7 @@ def open_dags(home: Home, airflow: Airflow, datasets: Sequence[str], *, explicit
     if not is_first and not explicit:
         return 0
     tags = (*datasets, PLATFORM_TAG) if is_first else tuple(datasets)
-    paused = [dag for dag in airflow.dags(*tags) if dag.is_paused]
+    paused = [dag for dag in airflow.dags(*tags) if dag.is_paused and _is_meant(dag, datasets)]
     for dag in paused:
         airflow.unpause(dag.dag_id)
     home.opened.touch()
@@ -94,6 +94,11 @@ def followed(airflow: Airflow, datasets: Sequence[str]) -> list[str]:
     """The datasets whose streams are not paused."""
     dags = {dag.dag_id: dag for dag in airflow.dags(*datasets)} if datasets else {}
     return [dataset for dataset in datasets if _is_open(dags.get(f"bronze_{dataset}"))]
+
+
+def _is_meant(dag: Dag, datasets: Sequence[str]) -> bool:
+    """A dataset may be called `silver`, and then its name is the tag of others too."""
+    return PLATFORM_TAG in dag.tags or any(dag.dag_id.endswith(f"_{dataset}") for dataset in datasets)
 
 
 def _is_open(dag: Dag | None) -> bool:

@@ -70,19 +70,20 @@ def start(
     return standing
 
 
-def wait_until_healthy(home: Home, standing: Standing, say: Say) -> None:
-    """Wait for the four; if they do not come, everything is stopped again, and the log to read is named."""
+def wait_until_healthy(home: Home, standing: Standing, say: Say, *, is_new: bool = True) -> None:
+    """Wait for the four; if they do not come, the log to read is named. What was just started is then stopped again."""
     missing = [API_SERVER, SCHEDULER, DAG_PROCESSOR, TRIGGERER]
-    began = time.monotonic()
+    began, since = time.monotonic(), standing.since if is_new else 0.0
+    before = {child.name: child.restarts for child in standing.children}
     while missing:
         health = ask_health(standing.port)
         for name in [name for name in missing if health is not None]:
-            if name == API_SERVER or (health is not None and health.is_alive(name, standing.since)):
+            if name == API_SERVER or (health is not None and health.is_alive(name, since)):
                 missing.remove(name)
                 say(name, time.monotonic() - began)
-        if missing:
-            _give_up_on_the_dying(home, missing, time.monotonic() - began)
-            time.sleep(_POLL_SECONDS)
+        if missing and (problem := _hopeless(home, missing, before, time.monotonic() - began)):
+            raise _stopped_again(home, *problem) if is_new else _left_alone(home, *problem)
+        time.sleep(_POLL_SECONDS if missing else 0)
 
 
 def _let_it_stop(home: Home) -> None:
@@ -166,15 +167,25 @@ def _want_sample(home: Home, wanted: bool) -> None:
     home.sample.touch() if wanted else home.sample.unlink(missing_ok=True)
 
 
-def _give_up_on_the_dying(home: Home, missing: Sequence[str], seconds: float) -> None:
+def _hopeless(home: Home, missing: Sequence[str], before: Mapping[str, int], seconds: float) -> tuple[str, str] | None:
+    """Who does not come up, in words and by name; nothing while there is hope."""
     standing = running(home)
     if standing is None:
         raise _keeper_ended(home, None)
     for child in standing.children:
-        if child.restarts >= MOST_DEATHS and child.name in missing:
-            raise _stopped_again(home, f"{child.name} died {child.restarts} times while it was started", child.name)
-    if seconds > HEALTHY_SECONDS:
-        raise _stopped_again(home, f"{missing[0]} was not healthy after {seconds:.0f} s", missing[0])
+        deaths = child.restarts - before.get(child.name, 0)
+        if deaths >= MOST_DEATHS and child.name in missing:
+            return f"{child.name} died {deaths} times while it was started", child.name
+    return (f"{missing[0]} was not healthy after {seconds:.0f} s", missing[0]) if seconds > HEALTHY_SECONDS else None
+
+
+def _left_alone(home: Home, what: str, name: str) -> Unreachable:
+    return Unreachable(
+        what,
+        where=str(home.log_of(name)),
+        data="the platform was up before and is left as it is; its streams go on",
+        next_step="read that log; smelt down, then smelt up, starts all of it anew",
+    )
 
 
 def _stopped_again(home: Home, what: str, name: str) -> Unreachable:

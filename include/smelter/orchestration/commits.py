@@ -7,9 +7,9 @@ that the last one started has begun, and a run says with which commit it began.
 from __future__ import annotations
 
 import asyncio
-import json
 import time
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,7 @@ from smelter.supervise.requests import put_file
 
 PATIENCE_SECONDS = 900.0  # then the run that was to come is taken for lost
 POLL_SECONDS = 2.0
-_TAKEN = "taken.json"
+_TAKEN = "taken"
 
 
 def bronze_asset(dataset: Dataset) -> Asset:
@@ -42,7 +42,7 @@ def take_up(folder: Path) -> None:
     """Say that a run begins with what is committed now."""
     beat = read_heartbeat(folder)
     if beat is not None and beat.token:
-        put_file(folder / _TAKEN, json.dumps({"token": beat.token, "at": time.time()}))
+        put_file(folder / _TAKEN, beat.token)
 
 
 class CommitTrigger(BaseEventTrigger):
@@ -52,7 +52,9 @@ class CommitTrigger(BaseEventTrigger):
         super().__init__()  # type: ignore[no-untyped-call]
         self.folder = folder
         self.least_seconds = least_seconds
-        self._fired_at = 0.0
+        self._fired_for = ""  # the commit of the last event, and what had been taken up by then
+        self._fired_beside = ""
+        self._quiet_until = self._given_up_at = 0.0
 
     def serialize(self) -> tuple[str, dict[str, Any]]:
         """What another triggerer needs to go on."""
@@ -64,25 +66,24 @@ class CommitTrigger(BaseEventTrigger):
         while True:
             token = await asyncio.to_thread(self._untaken)
             if token:
-                self._fired_at = time.time()
                 yield TriggerEvent({"token": token})
             await asyncio.sleep(POLL_SECONDS)
 
     def _untaken(self) -> str:
-        """The last commit, if a run should be started for it now."""
-        folder, now = Path(self.folder), time.time()
-        beat = read_heartbeat(folder)
-        token, taken_at = _taken(folder)
-        if beat is None or not beat.token or beat.token == token:
+        """The last commit, if a run should be started for it now. By our own clock: others are set and jump."""
+        folder, now = Path(self.folder), time.monotonic()
+        beat, taken = read_heartbeat(folder), _taken(folder)
+        if self._fired_for and taken != self._fired_beside:  # the run that we started has begun
+            self._fired_for, self._quiet_until = "", now + self.least_seconds
+        is_awaited = bool(self._fired_for) and now < self._given_up_at
+        if beat is None or beat.token in ("", taken) or is_awaited or now < self._quiet_until:
             return ""
-        is_awaited = self._fired_at > taken_at and now - self._fired_at < PATIENCE_SECONDS
-        is_too_soon = now - max(self._fired_at, taken_at) < self.least_seconds
-        return "" if is_awaited or is_too_soon else beat.token
+        self._fired_for, self._fired_beside, self._given_up_at = beat.token, taken, now + PATIENCE_SECONDS
+        return beat.token
 
 
-def _taken(folder: Path) -> tuple[str, float]:
-    try:
-        said = json.loads((folder / _TAKEN).read_text("utf-8"))
-        return str(said["token"]), float(said["at"])
-    except (OSError, ValueError, KeyError, TypeError):
-        return "", 0.0
+def _taken(folder: Path) -> str:
+    """The commit with which the last run began; empty if none did."""
+    with suppress(OSError):
+        return (folder / _TAKEN).read_text("utf-8")
+    return ""

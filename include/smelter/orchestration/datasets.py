@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -15,6 +16,8 @@ from smelter.run_folders import stream_folder
 from smelter.settings import Settings, load_settings
 
 _SOURCE = re.compile(r"^--\s*source\s*:\s*silver\.(\w+)\s*$", re.MULTILINE)
+
+_EVERY = re.compile(r"\bevery\s*:")
 
 
 @dataclass(frozen=True)
@@ -47,7 +50,8 @@ def _dataset(settings: Settings, name: str, has_gold: bool) -> Dataset:
     try:
         contract = load_contract(settings.contracts / f"{name}.yaml")
     except SmelterError as problem:
-        return Dataset(name, "", settings.lake, has_gold=has_gold, problem=problem.what)
+        every = _every_in(settings.contracts / f"{name}.yaml")
+        return Dataset(name, "", settings.lake, every, has_gold=has_gold, problem=problem.what)
     has_silver = contract.silver is not None
     return Dataset(name, contract.about, settings.lake, _every(contract), has_silver, has_silver and has_gold)
 
@@ -57,6 +61,17 @@ def _every(contract: Contract) -> timedelta | None:
     return None if every is None else timedelta(seconds=seconds_of(every))
 
 
+def _every_in(path: Path) -> timedelta | None:
+    """Whether a contract that cannot be read speaks of a timetable: its DAG must not become a stream meanwhile."""
+    with suppress(OSError):
+        return timedelta(minutes=15) if _EVERY.search(path.read_text("utf-8", "replace")) else None
+    return None
+
+
 def _answered(models: Path) -> set[str]:
     """The datasets that some model reads. Only that line is read: a wrong model is for its own task to refuse."""
-    return {name for path in models.glob("*.sql") for name in _SOURCE.findall(path.read_text("utf-8", "replace"))}
+    found: set[str] = set()
+    for path in models.glob("*.sql"):
+        with suppress(OSError):
+            found.update(_SOURCE.findall(path.read_text("utf-8", "replace")))
+    return found

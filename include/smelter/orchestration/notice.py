@@ -21,7 +21,8 @@ _log = logging.getLogger(__name__)
 def on_failure(context: Context) -> None:
     """Airflow's failure callback; whatever happens here, the task's own failure is what counts."""
     task = context["task_instance"]
-    why = " ".join(str(context.get("exception") or "it was marked failed or killed").split())
+    said = str(context.get("exception") or "it was marked failed or killed")
+    why = said.strip().partition("\n")[0]  # what follows may show values of records, which are not for a chat
     send_notice(
         f"{task.dag_id}.{task.task_id} failed in {task.run_id}: {why}",
         dag=task.dag_id,

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 Words = Sequence[str] | Callable[[Mapping[str, Any]], Sequence[str]]
 _KEPT_LINES = 40
-_GRACE_SECONDS = 60
+_GRACE_SECONDS = 4  # Airflow kills the whole group 5 s after it asked
 
 
 class SmeltOperator(BaseOperator):
@@ -60,7 +60,7 @@ class SmeltOperator(BaseOperator):
         return self._told(output)
 
     def on_kill(self) -> None:
-        """The command gets time to end what it does; what it had committed stays committed."""
+        """The command may end by itself; killed or not, what it had committed stays committed."""
         if self._process is None or self._process.poll() is not None:
             return
         self._process.send_signal(signal.SIGTERM)
@@ -103,4 +103,4 @@ class SmeltOperator(BaseOperator):
     def _failure(self, words: list[str], code: int, lines: list[str]) -> AirflowException:
         is_worth_another = code < 0 or code >= Unreachable.exit_code
         kind = AirflowException if is_worth_another else AirflowFailException
-        return kind(f"smelt {' '.join(words)} ended with {code}:\n" + "\n".join(lines[-_KEPT_LINES:]))
+        return kind(f"smelt {' '.join(words)} ended with {code}: " + "\n".join(lines[-_KEPT_LINES:]))

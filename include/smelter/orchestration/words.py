@@ -6,7 +6,18 @@ from pathlib import Path
 from typing import Any
 
 from smelter.supervise.heartbeat import read_heartbeat
+from smelter.supervise.requests import Wish
 from smelter.supervise.standing import standing_of
+
+
+def why_not_now(folder: Path) -> str | None:
+    """Why no driver can be started now, in words; nothing if one can, or lives."""
+    found = standing_of(folder)
+    if found.wanted.wish is Wish.STOP:
+        return str(found.wanted)
+    if found.holder is not None and not found.is_alive:
+        return f"held by a {found.holder.role}, pid {found.holder.pid}"
+    return None
 
 
 def progress_of(folder: Path) -> str:

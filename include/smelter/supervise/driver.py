@@ -55,7 +55,7 @@ def start(folder: Path, stream: str, launch: Launch, patience_seconds: float = S
         found = wait_for(lambda: _settled(folder), end)
         if found is None:
             raise _is_in_the_way(folder, stream)
-        return found if found.run else _spawn(folder, stream, launch, end)
+        return found if found.run else _spawn(folder, stream, launch, time.monotonic() + patience_seconds)
 
 
 def is_alive(folder: Path, run: str) -> bool:

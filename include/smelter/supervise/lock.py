@@ -17,7 +17,8 @@ from smelter.errors import Refused
 from smelter.processes import start_ticks, this_host
 
 LOCK = "lock"
-STREAM = "stream"
+STREAM, DRAIN, RECOVER, REREAD = "stream", "drain", "recover", "reread"  # what the holder of a stream's lock does
+OF_A_STREAM = (STREAM, DRAIN, RECOVER, REREAD)
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,7 @@ def only_driver(folder: Path, stream: str, role: str = STREAM) -> Iterator[Holde
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / LOCK).open("a+") as held:
         if not _taken(held):
-            raise _refusal(stream, _read(folder))
+            raise _refusal(stream, role, _read(folder))
         held.truncate(0)
         pid = os.getpid()
         me = Holder(pid, start_ticks(pid) or 0, time.time(), secrets.token_hex(4), this_host(), role)
@@ -85,8 +86,11 @@ def _read(folder: Path) -> Holder | None:
         return None
 
 
-def _refusal(stream: str, found: Holder | None) -> Refused:
+def _refusal(stream: str, role: str, found: Holder | None) -> Refused:
+    """A second one of whatever it is; only a stream's driver can be stopped by name."""
     who = f"pid {found.pid}, since {time.strftime('%Y-%m-%d %H:%M:%SZ', time.gmtime(found.since))}" if found else "?"
+    if role not in OF_A_STREAM:
+        return Refused(f"there is a {stream} already: {who}", data="nothing was changed", next_step="wait for its end")
     return Refused(
         f"the stream {stream} already has a driver: {who}",
         data="nothing was read or changed",

@@ -33,7 +33,7 @@ class DriverLog:
         """Add one line."""
         words = " ".join(f"{name}={_quoted(value)}" for name, value in numbers.items())
         line = f"{time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime())} {fact} {words}".rstrip()
-        self._handler.emit(logging.LogRecord("driver", logging.INFO, "", 0, line, None, None))
+        self._handler.handle(logging.LogRecord("driver", logging.INFO, "", 0, line, None, None))
 
     def close(self) -> None:
         """Let go of the file."""
