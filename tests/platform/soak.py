@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable
 
 import pytest
-from acting import another, clear, goes_on, mark, reconciles, settled
+from acting import another, clear, goes_on, mark, reconciles, settled, stream_run
 from platforms import COMPONENTS, Platform, drivers_of, kill, never_two_drivers, soon
 
 pytestmark = pytest.mark.jvm
@@ -64,4 +64,20 @@ def test_down_and_up_again_goes_on(platform: Platform) -> None:
     platform.smelt("up", "--sample", "--port", str(platform.port))
     settled(platform)
     goes_on(platform)
+    reconciles(platform)
+
+
+def test_a_real_backfill_makes_the_stream_step_aside_and_is_no_failure_of_it(platform: Platform) -> None:
+    before = settled(platform)
+    run = stream_run(platform)
+    attempt = platform.task("bronze_events", run, "stream")["try_number"]
+    body = {"logical_date": None, "conf": {"since": "2026-01-01T00:00:00Z", "rebuild": True}}
+    with never_two_drivers(platform):
+        status, answer = platform.ask("POST", "/api/v2/dags/backfill_events/dagRuns", body)
+        assert status == 200, answer
+        soon(lambda: platform.runs("backfill_events")[0]["end_date"], "the backfill ends", 300)
+        another(platform, before, 120)
+    tasks = [platform.task("backfill_events", answer["dag_run_id"], name) for name in ("recover", "silver", "gold")]
+    assert [task["state"] for task in tasks] == ["success"] * 3
+    assert platform.task("bronze_events", run, "stream")["try_number"] == attempt, "the stream's task did not fail"
     reconciles(platform)

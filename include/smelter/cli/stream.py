@@ -49,6 +49,8 @@ def start_stream(context: typer.Context, dataset: _Dataset) -> None:
     folder = _folder(session, dataset)
     if wanted(folder).wish is Wish.STOP:
         want(folder, Wish.RUN, _me())
+    if _is_drained(session, dataset):
+        return
     driver = _started(session, dataset)
     print(f"{dataset}: {'started' if driver.is_new else 'already runs'}, pid {driver.pid}, run {driver.run}")
     said = wanted(folder)
@@ -107,6 +109,8 @@ def resume(context: typer.Context, dataset: _Dataset) -> None:
     want(folder, Wish.RUN, _me())
     if before.wish is Wish.RUN:
         print(f"{dataset}: it was not paused")
+    if _is_drained(session, dataset):
+        return
     driver = _started(session, dataset)
     print(f"{dataset}: {'started' if driver.is_new else 'goes on'}, pid {driver.pid}")
 
@@ -159,6 +163,15 @@ def serve(context: typer.Context) -> None:
         while True:
             server.look()
             time.sleep(_SERVE_SECONDS)
+
+
+def _is_drained(session: Session, dataset: str) -> bool:
+    """A dataset with a timetable has no driver that stays: one would keep every drain out."""
+    every = session.contract(dataset).source.every
+    if every is not None:
+        now = f"smelt ingest {dataset} --drain takes what is there now"
+        print(f"{dataset}: it is drained every {every} by Airflow, and has no driver of its own; {now}")
+    return every is not None
 
 
 def _started(session: Session, dataset: str) -> Driver:
