@@ -80,7 +80,7 @@ def test_pools_are_made_once_and_a_persons_slots_stay(airflow: SmallAirflow, hom
     entered = enter(home, standing(airflow))
     ensure_pools(entered)
     assert airflow.pools["spark"] == {**airflow.pools["spark"], "slots": build_slots(), "include_deferred": False}
-    assert airflow.pools["streams"] == {**airflow.pools["streams"], "slots": 16, "include_deferred": True}
+    assert airflow.pools["streams"] == {**airflow.pools["streams"], "slots": 16, "include_deferred": False}
     airflow.pools["spark"]["slots"] = 9
     airflow.changes.clear()
     assert ensure_pools(entered) == []
