@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from typing import Any
 
 from platforms import Platform, soon
@@ -36,7 +37,7 @@ def is_deferred(platform: Platform) -> bool:
 
 def settled(platform: Platform) -> str:
     """Wait until a driver works and its task is deferred; which life of it."""
-    soon(lambda: is_deferred(platform), "the task watches from the triggerer", 90)
+    soon(lambda: is_deferred(platform), "the task watches from the triggerer", 180)
     return str(soon(lambda: alive(platform), "a driver works")["run"])
 
 
@@ -46,9 +47,11 @@ def alive(platform: Platform) -> dict[str, Any] | None:
     return found if found["alive"] and found["state"] in ("waiting", "working") else None
 
 
-def another(platform: Platform, run: str, seconds: float = 60) -> None:
-    """Wait for a driver that is not this life of it, and for what it commits."""
-    soon(lambda: (one := alive(platform)) and one["run"] != run, "another driver", seconds)
+def another(platform: Platform, run: str) -> None:
+    """Wait for a driver that is not this life of it, and for what it commits; says how long that took."""
+    began = time.monotonic()
+    soon(lambda: (one := alive(platform)) and one["run"] != run, "another driver", 180)
+    print(f"another driver works after {time.monotonic() - began:.0f} s")
     goes_on(platform)
 
 

