@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable
 
 import pytest
-from acting import another, clear, goes_on, mark, reconciles, settled, stream_run
+from acting import another, clear, goes_on, mark, pause, reconciles, settled, stream_run
 from platforms import COMPONENTS, Platform, drivers_of, kill, never_two_drivers, soon
 
 pytestmark = pytest.mark.jvm
@@ -37,11 +37,7 @@ def test_everything_is_killed_at_once_with_the_driver(platform: Platform, round_
     reconciles(platform)
 
 
-@pytest.mark.parametrize(
-    "act",
-    [clear, lambda platform: mark(platform, "success"), lambda platform: mark(platform, "failed")],
-    ids=["clear", "mark success", "mark failed"],
-)
+@pytest.mark.parametrize("act", [clear, lambda platform: mark(platform, "success")], ids=["clear", "mark success"])
 def test_each_button_ends_the_driver_well_and_another_starts(
     platform: Platform, act: Callable[[Platform], None]
 ) -> None:
@@ -49,10 +45,23 @@ def test_each_button_ends_the_driver_well_and_another_starts(
         run = settled(platform)
         with never_two_drivers(platform):
             act(platform)
-            soon(
-                lambda before=run: (one := platform.standing())["alive"] and one["run"] != before, "another driver", 60
-            )
-            goes_on(platform)
+            another(platform, run)
+    reconciles(platform)
+
+
+def test_marked_failed_another_starts_and_after_three_in_a_row_the_dag_pauses_itself(platform: Platform) -> None:
+    with never_two_drivers(platform):
+        for _ in range(2):
+            run = settled(platform)
+            mark(platform, "failed")
+            another(platform, run)
+        settled(platform)
+        mark(platform, "failed")
+        soon(lambda: platform.get("/api/v2/dags/bronze_events")["is_paused"], "the DAG pauses itself")
+        soon(lambda: not drivers_of(platform.lake), "the driver ends")
+        pause(platform, False)
+        settled(platform)
+        goes_on(platform)
     reconciles(platform)
 
 
