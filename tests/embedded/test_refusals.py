@@ -58,6 +58,23 @@ def test_a_component_that_goes_on_dying_is_named_and_the_rest_is_stopped(
     assert platform.processes() == []
 
 
+def test_a_platform_that_was_up_before_is_left_as_it_is_when_a_part_of_it_dies(
+    platform: Platform, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    standing = platform.up()
+    driver = platform.start_driver("events")
+    platform.will("scheduler.dies")
+    monkeypatch.setattr(api, "_HEALTH_SECONDS", 0.2)
+    os.kill(platform.pid_of("scheduler"), signal.SIGKILL)
+    with pytest.raises(Unreachable, match="scheduler died 3 times") as told:
+        wait_until_healthy(platform.home, standing, lambda _what, _seconds: None, is_new=False)
+    assert "its streams go on" in told.value.data
+    assert driver.poll() is None
+    assert platform.pid_of("triggerer")
+    platform.down()
+    assert driver.wait() == 0
+
+
 def test_a_keeper_that_is_stopped_while_it_is_waited_for_is_told(platform: Platform) -> None:
     standing = platform.up()
     platform.down()

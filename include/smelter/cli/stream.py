@@ -34,7 +34,8 @@ _app = typer.Typer(
 )
 _Dataset = Annotated[str, typer.Argument(metavar="DATASET", autocompletion=complete_dataset)]
 _Reason = Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why; shown by status and in Airflow.")]
-_SERVE_SECONDS = 0.3
+_POLL_SECONDS = 0.3
+_NAMED_SECONDS = 5.0
 
 
 def register(app: typer.Typer) -> None:
@@ -75,8 +76,7 @@ def stop_stream(
     if found.holder is None or not found.is_alive:
         print(f"{dataset}: no driver runs, and none is started until smelt stream start {dataset}")
         return
-    named = wait_for(lambda: (one := holder(folder)) is None or one.run, time.monotonic() + 5)
-    run = named if isinstance(named, str) else ""
+    run = _run_of_driver(folder)
     ask_to_stop(folder, run, _me())
     if now:
         kill(folder, run)
@@ -162,7 +162,15 @@ def serve(context: typer.Context) -> None:
         server = Server(lake, partial(_launch, session), partial(print, flush=True))
         while True:
             server.look()
-            time.sleep(_SERVE_SECONDS)
+            time.sleep(_POLL_SECONDS)
+
+
+def _run_of_driver(folder: Path) -> str:
+    """The life of the driver that has the lock, which it names a moment after taking it; empty if it is gone."""
+    end = time.monotonic() + _NAMED_SECONDS
+    while (found := holder(folder)) is not None and not found.run and time.monotonic() < end:
+        time.sleep(_POLL_SECONDS)
+    return "" if found is None else found.run
 
 
 def _is_drained(session: Session, dataset: str) -> bool:

@@ -52,8 +52,7 @@ class CommitTrigger(BaseEventTrigger):
         super().__init__()  # type: ignore[no-untyped-call]
         self.folder = folder
         self.least_seconds = least_seconds
-        self._fired_for = ""  # the commit of the last event, and what had been taken up by then
-        self._fired_beside = ""
+        self._taken_then: str | None = None  # with the last event, as long as its run has not begun
         self._quiet_until = self._given_up_at = 0.0
 
     def serialize(self) -> tuple[str, dict[str, Any]]:
@@ -73,12 +72,12 @@ class CommitTrigger(BaseEventTrigger):
         """The last commit, if a run should be started for it now. By our own clock: others are set and jump."""
         folder, now = Path(self.folder), time.monotonic()
         beat, taken = read_heartbeat(folder), _taken(folder)
-        if self._fired_for and taken != self._fired_beside:  # the run that we started has begun
-            self._fired_for, self._quiet_until = "", now + self.least_seconds
-        is_awaited = bool(self._fired_for) and now < self._given_up_at
+        if self._taken_then not in (None, taken):  # the run that we started has begun
+            self._taken_then, self._quiet_until = None, now + self.least_seconds
+        is_awaited = self._taken_then is not None and now < self._given_up_at
         if beat is None or beat.token in ("", taken) or is_awaited or now < self._quiet_until:
             return ""
-        self._fired_for, self._fired_beside, self._given_up_at = beat.token, taken, now + PATIENCE_SECONDS
+        self._taken_then, self._given_up_at = taken, now + PATIENCE_SECONDS
         return beat.token
 
 
