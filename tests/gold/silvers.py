@@ -17,7 +17,7 @@ from smelter.gold.models import Model, load_models, parse_model
 from smelter.lake.bookmarks import Bookmark, bookmark_summary
 from smelter.lake.derived import ensure_derived, merge, spark_name
 from smelter.lake.home import GOLD, SILVER, Lake
-from smelter.lake.increments import REMOVAL
+from smelter.lake.removal import REMOVAL
 from smelter.lake.spark_types import schema_of
 from smelter.lake.tables import load_table
 

@@ -16,7 +16,7 @@ from smelter.errors import Refused
 from smelter.lake.bookmarks import bookmark_of
 from smelter.lake.commits import INGESTED_AT
 from smelter.lake.home import BRONZE, SILVER
-from smelter.lake.increments import REMOVAL
+from smelter.lake.removal import REMOVAL
 from smelter.lake.tables import load_table
 
 

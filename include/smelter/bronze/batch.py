@@ -16,16 +16,16 @@ from datetime import UTC, datetime
 from pyiceberg.table import Table
 
 from smelter.bronze.books import Books
+from smelter.bronze.commit import commit_intent
 from smelter.bronze.spread import shares
 from smelter.bronze.work import Outcome, Present, Work
 from smelter.contracts import Contract
 from smelter.errors import Refused, Unreachable
 from smelter.lake.batches import BatchRecords, Done, Intent, Plan, Receipt, Unit, token_of
-from smelter.lake.commits import INGESTED_AT, SEQUENCE, Commit, ancestors, commit_once, is_committed, told
+from smelter.lake.commits import INGESTED_AT, Commit, ancestors, is_committed, told
 from smelter.lake.data_files import TableShape
 from smelter.lake.home import BRONZE, DEAD_LETTERS, Lake
 from smelter.lake.tables import ACTIVE, active_contract, ensure_tables, load_table
-from smelter.lake.written import WrittenFile
 from smelter.records import Limits
 
 Run = Callable[[Sequence[Work]], Iterable[Outcome]]
@@ -156,35 +156,12 @@ class Bronze:
 
     def finish(self, intent: Intent, started: float, number: int, *, may_be_there: bool) -> Report:
         """Commit what was prepared: dead letters first, so that rows are never seen before the letters beside them."""
-        snapshots = {}
-        for namespace, files in ((DEAD_LETTERS, intent.letters), (BRONZE, intent.bronze)):
-            if files:
-                snapshot = self._commit(namespace, files, intent, may_be_there=may_be_there)
-                if snapshot is not None:
-                    snapshots[namespace] = snapshot
-            if namespace == DEAD_LETTERS:
-                self._reach("between_commits")
+        snapshots = commit_intent(self.lake, self.dataset, intent, self._reach, may_be_there=may_be_there)
         self._reach("committed")
         done = self.records.finish(intent, snapshots)
         self.books.forget_overtaken_plans()
         self._reach("done")
         return _report(done, number, time.monotonic() - started)
-
-    def _commit(self, namespace: str, files: list[WrittenFile], intent: Intent, *, may_be_there: bool) -> int | None:
-        table = self.table(namespace)
-        if str(table.metadata.table_uuid) != intent.tables[namespace]:
-            raise _another_table(namespace, self.dataset)
-        summary = {
-            SEQUENCE: str(intent.sequence),
-            "smelter.contract": intent.contract,
-            "smelter.files": str(len(intent.receipts)),
-            "smelter.records": str(sum(receipt.records for receipt in intent.receipts)),
-            "smelter.accepted": str(sum(receipt.accepted for receipt in intent.receipts)),
-            "smelter.dead": str(sum(receipt.dead for receipt in intent.receipts)),
-        }
-        commit = Commit(intent.token, intent.ingested_at, files, summary)
-        snapshot = commit_once(table, commit, may_be_there=may_be_there)
-        return snapshot.snapshot_id if snapshot is not None else None
 
     def table(self, namespace: str) -> Table:
         """The dataset's table, as it is now."""
@@ -224,12 +201,4 @@ def _half_lost(intent: Intent, dataset: str, path: str) -> Refused:
         where=path,
         data="nothing was changed",
         next_step=f"smelt ingest {dataset} --recover reads its sources again and writes only what is missing",
-    )
-
-
-def _another_table(namespace: str, dataset: str) -> Refused:
-    return Refused(
-        f"{namespace}.{dataset} is not the table that this batch was prepared for",
-        data="nothing was committed; the landing files are as they were",
-        next_step=f"smelt ingest {dataset} --recover",
     )

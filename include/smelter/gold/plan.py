@@ -16,7 +16,8 @@ from smelter.gold.models import Model
 from smelter.lake.bookmarks import Bookmark, bookmark_of, carries_bookmark
 from smelter.lake.commits import ancestors, told
 from smelter.lake.home import GOLD, SILVER, Lake
-from smelter.lake.increments import REMOVAL, snapshots_since
+from smelter.lake.increments import snapshots_since
+from smelter.lake.removal import REMOVAL
 from smelter.lake.tables import find_table
 
 MODEL = "smelter.model"  # the table property that tells which model made the rows

@@ -65,6 +65,8 @@ class Intent(msgspec.Struct, frozen=True):
     tables: dict[str, str]  # table to its uuid: a table that was dropped and made again is another one
     settles: list[str] = []  # ends a recovery: the tokens that the tables had are accounted for,
     gaps: list[int] = []  # and so are the sequences whose records were lost
+    resolutions: list[WrittenFile] = []  # what became of letters, where it is a run over these
+    removes: list[str] = []  # batches whose rows leave the tables
 
 
 class Done(msgspec.Struct, frozen=True):
@@ -80,6 +82,7 @@ class Done(msgspec.Struct, frozen=True):
     snapshots: dict[str, int]
     settles: list[str] = []
     gaps: list[int] = []
+    removes: list[str] = []
 
 
 Record = TypeVar("Record", Plan, Intent, Done)
@@ -130,6 +133,7 @@ class BatchRecords:
             snapshots,
             intent.settles,
             intent.gaps,
+            intent.removes,
         )
         kept = self._put(self._numbered(intent.sequence, DONE), done)
         self._numbered(intent.sequence, PREPARED).unlink(missing_ok=True)

@@ -43,6 +43,7 @@ class Commit:
     ingested_at: datetime
     files: Sequence[WrittenFile]
     summary: dict[str, str]
+    columns: tuple[str, str] = ("_batch", "_ingested_at")  # where its rows have the token and the moment
 
 
 class _AlreadyThere(Exception):
@@ -95,9 +96,10 @@ def ancestors(metadata: TableMetadata) -> Iterator[Snapshot]:
 
 def _has_rows(table: Table, commit: Commit) -> bool:
     """A read that opens only files whose bounds allow the batch; a commit is whole, so one row is enough."""
-    is_batch = EqualTo(term="_batch", value=commit.token)
-    is_moment = EqualTo(term="_ingested_at", value=commit.ingested_at.isoformat())
-    found = table.scan(row_filter=And(is_batch, is_moment), selected_fields=("_batch",), limit=1).to_arrow()
+    batch, moment = commit.columns
+    is_batch = EqualTo(term=batch, value=commit.token)
+    is_moment = EqualTo(term=moment, value=commit.ingested_at.isoformat())
+    found = table.scan(row_filter=And(is_batch, is_moment), selected_fields=(batch,), limit=1).to_arrow()
     return bool(found.num_rows)
 
 

@@ -79,6 +79,10 @@ class Lake:
         """Where the records of a stream's batches are."""
         return self.root / layout.RECEIPTS / stream
 
+    def letter_runs(self, dataset: str) -> Path:
+        """Where the records of runs over dead letters are: replays, edits, discards and undoings."""
+        return self.receipts(dataset) / "dead_letters"
+
     def run_folder(self, stream: str) -> Path:
         """Where a stream's driver keeps its lock, heartbeat and logs."""
         return stream_folder(self.root, stream)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute
+import pyarrow.compute as pc
 from pyiceberg.conversions import from_bytes
 from pyiceberg.expressions import AlwaysTrue, And, EqualTo, In
 from pyiceberg.io.pyarrow import ArrowScan
@@ -27,12 +27,18 @@ Positions = npt.NDArray[np.int64]
 def positions_of(table: Table, sources: Iterable[str]) -> dict[str, Positions]:
     """The positions that the table holds of each of these sources."""
     scan = table.scan(row_filter=In(term="_source", literals=set(sources)), selected_fields=("_source", "_position"))
-    found: dict[str, list[Positions]] = defaultdict(list)
     with files_needed(table):
-        for batch in scan.to_arrow_batch_reader():
-            for source, positions in _by_source(batch):
-                found[source].append(positions)
-    return {source: np.concatenate(parts) for source, parts in found.items()}
+        return positions_of_rows(scan.to_arrow())
+
+
+def positions_of_rows(rows: pa.Table) -> dict[str, Positions]:
+    """The positions of each source among rows; one sort, however many sources there are."""
+    if not rows.num_rows:
+        return {}
+    ordered = rows.select(["_source", "_position"]).sort_by("_source")
+    runs = pc.run_end_encode(ordered["_source"].combine_chunks(), run_end_type=pa.int64())
+    positions = ordered["_position"].to_numpy()
+    return dict(zip(runs.values.to_pylist(), np.split(positions, runs.run_ends.to_numpy()[:-1]), strict=True))
 
 
 def letters_about_files(letters: Table, sources: Iterable[str]) -> dict[str, tuple[int, str]]:
@@ -118,9 +124,3 @@ def rows_of(table: Table, source: str, position: int) -> list[dict[str, Any]]:
     is_record = And(EqualTo(term="_source", value=source), EqualTo(term="_position", value=position))
     with files_needed(table):
         return list(table.scan(row_filter=is_record).to_arrow().to_pylist())
-
-
-def _by_source(batch: pa.RecordBatch) -> Iterator[tuple[str, Positions]]:
-    sources, positions = batch.column("_source"), batch.column("_position")
-    for source in sources.unique().to_pylist():
-        yield source, positions.filter(pa.compute.equal(sources, source)).to_numpy()

@@ -21,13 +21,13 @@ from pyiceberg.utils.datetime import micros_to_timestamptz
 from smelter.errors import Refused
 from smelter.lake.bookmarks import Bookmark
 from smelter.lake.commits import INGESTED_AT, ancestors, told
+from smelter.lake.removal import REMOVAL, REMOVED
 from smelter.postgres import CATALOG_NAME
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-REMOVAL = "smelter.removal"  # in the summary of a snapshot that takes rows out: which run of ours did it
-_IDENTITY = ("_source", "_position", "_ingested_at")  # a source that was taken out and read again is another one
+IDENTITY = ("_source", "_position", "_ingested_at")  # a source that was taken out and read again is another one
 _TAKES_ROWS_OUT = (Operation.DELETE, Operation.OVERWRITE)
 
 
@@ -41,16 +41,21 @@ class Slice:
     has_removals: bool = False  # rows have left since: only those that are still there count
     since: datetime | None = None
     is_in_order: bool = True  # every row was ingested later than all that the reader has
-
-    def again(self) -> Slice:
-        """The same slice for a reader that lost its place, and may have read it before."""
-        is_again = self.bookmark.through is not None
-        return replace(self, is_in_order=False, bookmark=replace(self.bookmark, is_again=is_again))
+    left: tuple[str, ...] | None = ()  # batches whose rows left meanwhile; None: any row may have
 
     @property
     def end(self) -> int:
         """The last snapshot of the slice."""
         return self.bookmark.snapshot
+
+
+def read_again(slices: Sequence[Slice]) -> list[Slice]:
+    """The same slices for a reader that lost its place: it may have read them before, and missed what left since."""
+    found = [
+        replace(one, is_in_order=False, bookmark=replace(one.bookmark, is_again=one.bookmark.through is not None))
+        for one in slices
+    ]
+    return [*found[:-1], replace(found[-1], left=None)] if found else []
 
 
 @dataclass(frozen=True)
@@ -79,13 +84,13 @@ def backlog_of(table: Table, bookmark: Bookmark | None, most_rows: int) -> Backl
     since = snapshots_since(past, bookmark.snapshot)
     if since is None:
         why = f"the snapshot that it had read ({bookmark.snapshot}) was expired"
-        return Backlog(tuple(part.again() for part in _whole(table, head, None, most_rows)), begins_anew=why)
+        return Backlog(tuple(read_again(list(_whole(table, head, None, most_rows)))), begins_anew=why)
     has_removals = _has_removals(table, since)
     slices: list[Slice] = []
     if bookmark.through is not None:
         read = next(one for one in past if one.snapshot_id == bookmark.snapshot)
-        rest = _whole(table, read, bookmark.through, most_rows)
-        slices += [part.again() for part in rest] if bookmark.is_again else rest
+        rest = list(_whole(table, read, bookmark.through, most_rows))
+        slices += read_again(rest) if bookmark.is_again else rest
         bookmark = slices[-1].bookmark if slices else replace(bookmark, through=None)
     slices += _ranges(since, bookmark, has_removals, most_rows)
     return Backlog(tuple(slices))
@@ -112,8 +117,8 @@ def read_slice(spark: SparkSession, namespace: str, name: str, part: Slice) -> D
     rows = spark.read.options(**bounds).table(source)
     if not part.has_removals:
         return rows
-    still_there = spark.table(source).select(*_IDENTITY)
-    return rows.join(still_there, on=list(_IDENTITY), how="left_semi").select(*rows.columns)
+    still_there = spark.table(source).select(*IDENTITY)
+    return rows.join(still_there, on=list(IDENTITY), how="left_semi").select(*rows.columns)
 
 
 def _refuse_another(table: Table, bookmark: Bookmark, past: Sequence[Snapshot]) -> None:
@@ -162,13 +167,23 @@ def _has_removals(table: Table, since: Sequence[Snapshot]) -> bool:
 
 def _ranges(since: Sequence[Snapshot], bookmark: Bookmark, has_removals: bool, most_rows: int) -> Iterator[Slice]:
     start, rows, in_order = bookmark.snapshot, 0, True
+    left: tuple[str, ...] | None = ()
     for number, snapshot in enumerate(since):
+        left = _left(snapshot, left)
         rows += int(told(snapshot, "added-records") or 0) if _appends(snapshot) else 0
         newest, in_order = _newest(snapshot, bookmark, in_order)
         bookmark = Bookmark(bookmark.table, snapshot.snapshot_id, newest)
         if rows >= most_rows or number == len(since) - 1:
-            yield Slice(start, bookmark, rows, has_removals, is_in_order=in_order)
-            start, rows, in_order = snapshot.snapshot_id, 0, True
+            yield Slice(start, bookmark, rows, has_removals, is_in_order=in_order, left=left)
+            start, rows, in_order, left = snapshot.snapshot_id, 0, True, ()
+
+
+def _left(snapshot: Snapshot, before: tuple[str, ...] | None) -> tuple[str, ...] | None:
+    """The batches whose rows have left so far; nothing if one snapshot does not tell."""
+    if snapshot.summary is None or snapshot.summary.operation not in _TAKES_ROWS_OUT:
+        return before
+    batches = told(snapshot, REMOVED)
+    return None if before is None or batches is None else (*before, *batches.split(","))
 
 
 def _newest(snapshot: Snapshot, bookmark: Bookmark, in_order: bool) -> tuple[datetime | None, bool]:

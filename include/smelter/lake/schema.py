@@ -81,13 +81,7 @@ def letters_schema() -> Schema:
     """Dead letters: where the record came from, why it is not good, and its text."""
     ids = count(1)
     platform = list(_platform_columns(ids))
-    errors = ListType(
-        next(ids),
-        StructType(
-            *(NestedField(next(ids), n, StringType(), required=True) for n in ("rule", "field", "found", "message"))
-        ),
-        element_required=True,
-    )
+    errors = _errors(ids)
     return Schema(
         *platform,
         NestedField(
@@ -101,14 +95,23 @@ def letters_schema() -> Schema:
 
 
 def resolutions_schema() -> Schema:
-    """What happened to letters later; only ever appended to."""
-    names = ("dataset", "_source", "action", "run", "contract", "outcome", "errors")
-    fields = [
-        NestedField(number, name, StringType(), required=name != "errors") for number, name in enumerate(names, 1)
-    ]
-    fields.insert(2, NestedField(8, "_position", LongType(), required=True))
-    fields.append(NestedField(9, "resolved_at", TimestamptzType(), required=True))
-    return Schema(*fields)
+    """What happened to letters later; only ever appended to, so that it never conflicts with the stream."""
+    return Schema(
+        NestedField(1, "dataset", StringType(), required=True),
+        NestedField(2, "_source", StringType(), required=True, doc=_ABOUT["_source"]),
+        NestedField(3, "_position", LongType(), required=True, doc=_ABOUT["_position"]),
+        NestedField(4, "_id", StringType(), required=True, doc="The letter's name."),
+        NestedField(5, "action", StringType(), required=True, doc="replay, edit, discard or undo"),
+        NestedField(6, "run", StringType(), required=True, doc="Which run of it."),
+        NestedField(7, "contract", StringType(), required=True, doc="The contract that was active."),
+        NestedField(8, "outcome", StringType(), required=True, doc="replayed, failed, edited, discarded or reopened"),
+        NestedField(9, "resolved_at", TimestamptzType(), required=True, doc="The same for the whole run."),
+        NestedField(10, "who", StringType(), required=True, doc="Who ran it."),
+        NestedField(11, "because", StringType(), required=False, doc="Why, where somebody gave a reason."),
+        NestedField(12, "reason", StringType(), required=False, doc="Of a letter that failed again: its reason now."),
+        NestedField(13, "errors", _errors(count(14)), required=False, doc="All that was wrong with it then."),
+        NestedField(20, "raw", StringType(), required=False, doc="The text that was judged, where it was another one."),
+    )
 
 
 def contracts_schema() -> Schema:
@@ -145,6 +148,16 @@ def quality_schema() -> Schema:
         NestedField(17, "examples", examples, required=True, doc="Up to 20 failing rows."),
         NestedField(18, "decision", StringType(), required=True, doc="published, stopped, overridden or measured"),
         NestedField(19, "reason", StringType(), required=False, doc="Why a failure was overridden."),
+    )
+
+
+def _errors(ids: Iterator[int]) -> ListType:
+    """What is wrong with a record, as both tables of letters keep it."""
+    names = ("rule", "field", "found", "message")
+    return ListType(
+        next(ids),
+        StructType(*(NestedField(next(ids), name, StringType(), required=True) for name in names)),
+        element_required=True,
     )
 
 

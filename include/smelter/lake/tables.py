@@ -57,10 +57,19 @@ def ensure_tables(lake: Lake, contract: Contract) -> Contract:
 
 def _make_tables(lake: Lake, contract: Contract) -> None:
     """The catalog and its namespaces have no way of their own to be made twice at once."""
-    _ensure_table(lake, DEAD_LETTERS, RESOLUTIONS, resolutions_schema(), (), {})
+    _ensure_resolutions(lake)
     _ensure_table(lake, DEAD_LETTERS, contract.dataset, letters_schema(), BY_INGESTION_DAY, {})
     properties = {**contract_properties(contract), APPLIED_AT: datetime.now(UTC).isoformat()}
     _ensure_table(lake, BRONZE, contract.dataset, bronze_schema(contract), contract.bronze.partition_by, properties)
+
+
+def _ensure_resolutions(lake: Lake) -> None:
+    """Earlier versions made it with other columns, and never wrote a row: such a one is made anew."""
+    table = find_table(lake, DEAD_LETTERS, RESOLUTIONS)
+    if table is not None and table.current_snapshot() is None and "_id" not in table.schema().column_names:
+        lake.catalog.drop_table((DEAD_LETTERS, RESOLUTIONS))
+    found = {"write.metadata.metrics.column.run": "full"}
+    _ensure_table(lake, DEAD_LETTERS, RESOLUTIONS, resolutions_schema(), ("dataset",), found)
 
 
 def contract_properties(contract: Contract) -> dict[str, str]:

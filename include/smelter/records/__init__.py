@@ -1,6 +1,6 @@
 """Is this record good, and if not, why not? Bytes in, verdicts and Arrow columns out."""
 
-from smelter.records.judge import Judge, Judged, Judgement, Receipt
+from smelter.records.judge import Judge, Judged, Judgement, Receipt, Verdicts
 from smelter.records.letters import LETTER_SCHEMA, DeadLetter, Problem, Reason, letter_id, letters_to_arrow
 from smelter.records.source import Limits, Source
 from smelter.records.survey import Survey, files_under, survey
@@ -17,6 +17,7 @@ __all__ = [
     "Receipt",
     "Source",
     "Survey",
+    "Verdicts",
     "files_under",
     "letter_id",
     "letters_to_arrow",

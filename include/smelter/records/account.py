@@ -12,6 +12,7 @@ import pyarrow as pa
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 Rows = Ints | None  # the row of each value; None if value i belongs to row i
+Arrival = int | Ints  # when records arrived, in microseconds: all of them together, or each by itself
 
 
 @dataclass
@@ -22,11 +23,17 @@ class Account:
     """
 
     rows: int
-    arrived_at: int
+    arrived_at: Arrival
     suspects: list[Ints] = field(default_factory=list)
     zeros: list[Ints] = field(default_factory=list)  # rows with a 0 that is kept as its text: it may have been -0
     quotes: int = 0
     _per_value: list[tuple[Rows, Callable[[], Ints]]] = field(default_factory=list)
+
+    def arrived(self, rows: Rows, places: Ints) -> Arrival:
+        """When the records of the values at `places` arrived."""
+        if isinstance(self.arrived_at, int):
+            return self.arrived_at
+        return self.arrived_at[places if rows is None else rows[places]]
 
     def suspect(self, rows: Rows, indices: Ints) -> None:
         """Mark the rows of the values at `indices`."""
@@ -52,6 +59,11 @@ class Account:
         for rows, per_value in self._per_value:
             np.add.at(counts, np.arange(self.rows) if rows is None else rows, per_value())
         return counts
+
+
+def arrival_at(arrived_at: Arrival, place: int) -> int:
+    """When one record arrived."""
+    return arrived_at if isinstance(arrived_at, int) else int(arrived_at[place])
 
 
 def is_null(array: pa.Array) -> Bools:

@@ -6,7 +6,7 @@ The verdict is a pure function of the bytes, the contract and the moment of arri
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -14,6 +14,7 @@ from datetime import UTC, datetime, timedelta
 import pyarrow as pa
 
 from smelter.contracts import Contract
+from smelter.records.account import Ints
 from smelter.records.cut import Cutter
 from smelter.records.letters import DeadLetter, Problem, Reason, letter_of
 from smelter.records.pieces import Broken, CutOff, Decoded, TooLarge, Whole
@@ -49,6 +50,15 @@ class Receipt:
     dead: int
 
 
+@dataclass(frozen=True)
+class Verdicts:
+    """Records that were judged one by one, wherever they came from: fields of the good ones, problems of the others."""
+
+    fields: pa.RecordBatch
+    good: Ints  # the places of the good ones among those that were given
+    bad: dict[int, tuple[Problem, ...]]
+
+
 class Judge:
     """Judges records under one contract. Make one per contract and keep it: building its decoder takes milliseconds."""
 
@@ -65,6 +75,13 @@ class Judge:
     def problems_of(self, record: bytes, arrived_at: datetime) -> tuple[Problem, ...]:
         """Everything that is wrong with one record; nothing if it is good."""
         return self._sorter.problems_of(record, _micros(arrived_at))
+
+    def judge_records(self, texts: Sequence[bytes], arrived_at: Ints) -> Verdicts:
+        """Judge texts of single records, each with its own arrival, in microseconds."""
+        with _collector_paused():
+            found = self._sorter.sort_texts(texts, arrived_at)
+        fields = pa.RecordBatch.from_arrays(found.arrays, names=self.schema.names[: len(found.arrays)])
+        return Verdicts(fields, found.places, {place: bad.problems for place, bad in found.bad.items()})
 
 
 class Judgement:

@@ -13,7 +13,7 @@ from smelter.contracts import FieldRules
 from smelter.contracts.rules import rule_value
 from smelter.contracts.times import seconds_of
 from smelter.contracts.types import Decimal, Scalar, Type
-from smelter.records.account import Account, Bools, Ints, Rows, is_null
+from smelter.records.account import Account, Arrival, Bools, Ints, Rows, is_null
 from smelter.records.shape import ABSENT, NumberText, arrow_type
 from smelter.records.time_columns import TimeColumns
 from smelter.records.times import DAY_SECONDS, SECOND, TimeReader
@@ -75,26 +75,26 @@ class Times(Column):
             moment = self._reader.read(values[there[place]])
             if moment is not None:
                 found[place], bad[place] = moment, False
-        moments[there], wrong[there] = found, bad | self._breaks_a_rule(found, account)
+        moments[there], wrong[there] = found, bad | self._breaks_a_rule(found, account.arrived(rows, there))
         account.suspect(rows, np.flatnonzero(wrong))
         moments[wrong] = 0
         stored = pa.array(moments.astype(np.int32) if self._is_date else moments)
         return pa.Array.from_buffers(self.arrow, len(texts), [buffers[0], stored.buffers()[1]], texts.null_count)
 
-    def _breaks_a_rule(self, moments: Ints, account: Account) -> Bools:
+    def _breaks_a_rule(self, moments: Ints, arrived_at: Arrival) -> Bools:
         broken = np.zeros(len(moments), np.bool_)
         if self._least is not None:
             broken |= moments < self._least
         if self._most is not None:
             broken |= moments > self._most
         if self._lead is not None:
-            broken |= moments > latest_moment(account.arrived_at, self._lead, is_date=self._is_date)
+            broken |= moments > latest_moment(arrived_at, self._lead, is_date=self._is_date)
         if self._listed is not None:
             broken |= ~np.isin(moments, self._listed)
         return broken
 
 
-def latest_moment(arrived_at: int, lead_seconds: int, *, is_date: bool) -> int:
+def latest_moment(arrived_at: Arrival, lead_seconds: int, *, is_date: bool) -> Arrival:
     """The latest time that `not_after_arrival` allows, in the unit of the type."""
     latest = arrived_at + lead_seconds * SECOND
     return latest // (DAY_SECONDS * SECOND) if is_date else latest

@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from smelter.contracts import Contract
 from smelter.contracts.types import MAX_NESTING
-from smelter.records.account import Account, Ints
+from smelter.records.account import Account, Arrival, Ints, arrival_at
 from smelter.records.columns import build_fields, fields_of
 from smelter.records.letters import Problem
 from smelter.records.pieces import Decoded, is_too_deep_somewhere, whole_records
@@ -88,21 +88,22 @@ class Sorter:
         piece.values.clear()
         return found
 
-    def sort_texts(self, texts: Sequence[bytes | Bad], arrived_at: int) -> Sorted:
+    def sort_texts(self, texts: Sequence[bytes | Bad], arrived_at: Arrival) -> Sorted:
         """Sort records that are well-formed, some of which the decoder refuses, among others that are known as bad."""
         events: list[Any] = []
         places: list[int] = []
         taken: list[bytes] = []
         bad: dict[int, Bad] = {}
         for place, text in enumerate(texts):
-            event = text if type(text) is Bad else self._decoded(text, arrived_at)  # type: ignore[arg-type]
+            event = text if type(text) is Bad else self._decoded(text, arrival_at(arrived_at, place))  # type: ignore[arg-type]
             if type(event) is Bad:
                 bad[place] = event
             else:
                 events.append(event)
                 places.append(place)
                 taken.append(text)  # type: ignore[arg-type]
-        found = self._sort(events, _Texts(taken), b"\n".join(taken), arrived_at)
+        arrived = arrived_at if isinstance(arrived_at, int) else arrived_at[np.array(places, np.int64)]
+        found = self._sort(events, _Texts(taken), b"\n".join(taken), arrived)
         bad.update({places[place]: record for place, record in found.bad.items()})
         return Sorted(found.arrays, np.array(places, np.int64)[found.places], bad)
 
@@ -137,14 +138,14 @@ class Sorter:
         except _NOT_TAKEN:
             return None
 
-    def _sort(self, events: list[Any], texts: _Texts, joined: bytes, arrived_at: int) -> Sorted:
+    def _sort(self, events: list[Any], texts: _Texts, joined: bytes, arrived_at: Arrival) -> Sorted:
         """Columns of all records first; then those that raised suspicion are looked at one by one."""
         account = Account(len(events), arrived_at)
         arrays = build_fields(self._columns, events, None, account)
         bad: dict[int, Bad] = {}
         revived = False
         for place in _suspects(account, joined, texts, self._limits.max_depth):
-            problems = self._inspector.problems_of(texts.all[place], arrived_at)
+            problems = self._inspector.problems_of(texts.all[place], arrival_at(arrived_at, place))
             if problems:
                 bad[place] = Bad(texts.all[place], tuple(problems))
             elif not isinstance(events[place], SimpleNamespace):

@@ -20,7 +20,7 @@ from smelter.lake.bookmarks import bookmark_of, bookmark_summary
 from smelter.lake.derived import ensure_derived, evolve, frozen, move_bookmark, refuse_strange_columns
 from smelter.lake.derived import replace as replace_table
 from smelter.lake.home import BRONZE, SILVER, Lake
-from smelter.lake.increments import Backlog, Slice, backlog_of, read_slice
+from smelter.lake.increments import Backlog, Slice, backlog_of, read_again, read_slice
 from smelter.lake.lease import DEFAULT_WAIT_SECONDS, Lease, lease
 from smelter.lake.session import SPARK_LOG, jvm_of, start_spark
 from smelter.lake.spark_errors import spark_errors
@@ -30,6 +30,7 @@ from smelter.quality.gx import warm_up
 from smelter.silver.definition import origins, partitions_of, properties_of, silver_of, wanted_schema, what_changed
 from smelter.silver.facts import facts_of
 from smelter.silver.gate import Increment, kept_before, pass_or_refuse
+from smelter.silver.gone import FATE, GOES, Gone, gone_things, holds_rows_that_left
 from smelter.silver.publish import merge_rows
 from smelter.silver.report import SilverReport, Taken
 from smelter.silver.rows import one_row_per_key, silver_rows
@@ -77,7 +78,7 @@ def build_silver(
     with lease(lake, SILVER, dataset, f"smelt silver {dataset}", wishes.wait_seconds, hooks.say) as held:
         work = _Work(lake, dataset, wishes, hooks)
         backlog = work.backlog()
-        if not any(part.rows for part in backlog.slices) and not wishes.rebuild:
+        if not work.has_something_in(backlog) and not wishes.rebuild:
             work.skip(backlog)
             return work.report(backlog, [])
         return work.report(backlog, work.take(backlog, held, spark))
@@ -111,9 +112,14 @@ class _Work:
         self._refuse_unless_same(self._table)
         found = backlog_of(self._bronze, bookmark_of(self._table), self._wishes.most_rows)
         if bookmark_of(self._table) is None and self._table.current_snapshot() is not None:
-            slices = tuple(part.again() for part in found.slices)
-            return Backlog(slices, begins_anew="none of its snapshots says how far it had come")
+            return Backlog(
+                tuple(read_again(found.slices)), begins_anew="none of its snapshots says how far it had come"
+            )
         return found
+
+    def has_something_in(self, backlog: Backlog) -> bool:
+        """Did rows come into bronze, or leave it that silver has?"""
+        return any(part.rows or holds_rows_that_left(self._table, part) for part in backlog.slices)
 
     def skip(self, backlog: Backlog) -> None:
         """Snapshots without rows, such as a compaction: only the bookmark moves, and no JVM is needed.
@@ -168,28 +174,41 @@ class _Work:
         """Read, shape, judge, write: nothing is published if the judgement says stop."""
         started, before = time.monotonic(), self._rows()
         merged_at = datetime.now(UTC)
-        things = one_row_per_key(read_slice(spark, BRONZE, self._dataset, part), silver_of(self._contract))
+        records = read_slice(spark, BRONZE, self._dataset, part)
+        gone = self._gone(spark, part)
+        if gone is not None:
+            records = records.unionByName(gone.remaining(records.columns))
+        things = one_row_per_key(records, silver_of(self._contract))
         rows = frozen(silver_rows(things, self._contract, merged_at))
-        facts = facts_of(rows, self._contract)
+        facts = facts_of(rows, self._contract, gone.days if gone is not None else ())
         self._hooks.reach("read")
         increment = Increment(self._lake, spark, self._contract, rows, part, place)
         scope: Scope = "table" if self._wishes.rebuild else "increment"
         passed = pass_or_refuse(increment, merged_at, scope=scope, anyway=self._wishes.publish_anyway)
         self._hooks.reach("judged")
-        self._publish(spark, rows, facts.spans, part, passed.reason)
+        source = rows if gone is None else gone.beside(rows)
+        removed = 0 if gone is None else source.where(f"{FATE} = '{GOES}'").count()
+        self._publish(spark, source, facts.spans, part, passed.reason)
         self._hooks.reach("published")
         passed.note()
         return Taken(
             *place,
             max(part.rows, facts.rows),  # what came while a first build read is in it too
             facts.rows,
-            self._rows() - (0 if self._wishes.rebuild else before),
+            self._rows() - (0 if self._wishes.rebuild else before) + removed,
             time.monotonic() - started,
             facts.failed_casts,
             facts.spans,
             passed.verdict,
             passed.reason,
+            removed,
         )
+
+    def _gone(self, spark: SparkSession, part: Slice) -> Gone | None:
+        """What silver has and bronze no longer does; a table that is made anew has nothing of that."""
+        if self._table is None or self._wishes.rebuild:
+            return None
+        return gone_things(spark, self._contract, part, origins(self._table, self._contract, self._bronze))
 
     def _publish(self, spark: SparkSession, rows: DataFrame, spans: Spans | None, part: Slice, reason: str) -> None:
         """One commit. A table that is not there yet is made only now, so that a failed check leaves nothing behind."""

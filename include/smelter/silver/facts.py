@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date
 
@@ -23,8 +24,8 @@ class Facts:
     failed_casts: dict[str, int]  # derived column to values that it could not read
 
 
-def facts_of(rows: DataFrame, contract: Contract) -> Facts:
-    """One aggregation over rows that the caller has cached."""
+def facts_of(rows: DataFrame, contract: Contract, also: Iterable[date | None] = ()) -> Facts:
+    """One aggregation over rows that the caller has cached; `also` are days of other rows that the merge touches."""
     silver = silver_of(contract)
     prunes = silver.event_time is not None and silver.event_time_stable
     columns = [F.count(F.lit(1)).alias("rows")]
@@ -34,7 +35,7 @@ def facts_of(rows: DataFrame, contract: Contract) -> Facts:
     failed = {name: _failed(name, text) for name, text in silver.columns.items() if try_casts(text)}
     columns += [F.count_if(F.expr(condition)).alias(f"cast_{name}") for name, condition in failed.items()]
     found = rows.agg(*columns).collect()[0]
-    days: list[date | None] = [*found["days"], *([None] if found["dayless"] else [])] if prunes else []
+    days: list[date | None] = [*found["days"], *([None] if found["dayless"] else []), *also] if prunes else []
     return Facts(
         found["rows"],
         Spans.of_days(days) if prunes else None,

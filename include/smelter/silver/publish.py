@@ -15,6 +15,7 @@ from smelter.lake.derived import merge
 from smelter.lake.home import SILVER
 from smelter.lake.spans import Spans
 from smelter.silver.definition import silver_of
+from smelter.silver.gone import FATE, GOES, INSTEAD
 from smelter.silver.rows import FIRST_COMES
 
 _INSERT = "WHEN NOT MATCHED THEN INSERT *"
@@ -32,10 +33,23 @@ def merge_rows(
     """Insert what is new and, where the contract keeps the latest, replace what is older.
 
     `in_order`: every row was ingested later than all that silver has. Then the first of each key is there already, and
-    Spark makes a plain append of it, which the next reader can read as one.
+    Spark makes a plain append of it, which the next reader can read as one. Rows may have a fate, because records left
+    bronze: then one row is taken out or put in another's place whatever their order.
     """
-    clauses = [_INSERT] if _only_inserts(contract, in_order=in_order) else [_replace(contract), _INSERT]
+    if FATE in rows.columns:
+        clauses = _by_fate(contract)
+    else:
+        clauses = [_INSERT] if _only_inserts(contract, in_order=in_order) else [_replace(contract), _INSERT]
     merge(spark, SILVER, contract.dataset, rows, _same_thing(contract, spans), clauses, summary)
+
+
+def _by_fate(contract: Contract) -> list[str]:
+    return [
+        f"WHEN MATCHED AND s.{FATE} = '{GOES}' THEN DELETE",
+        f"WHEN MATCHED AND s.{FATE} = '{INSTEAD}' THEN UPDATE SET *",
+        _replace(contract),
+        f"WHEN NOT MATCHED AND s.{FATE} <> '{GOES}' THEN INSERT *",
+    ]
 
 
 def _only_inserts(contract: Contract, *, in_order: bool) -> bool:

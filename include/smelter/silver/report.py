@@ -23,6 +23,7 @@ class Taken:
     spans: Spans | None  # the days whose files were looked at; nothing if all of them were
     verdict: Verdict
     reason: str = ""  # why it was published although a check said stop
+    removed: int = 0  # keys whose last record left bronze
 
 
 @dataclass(frozen=True)

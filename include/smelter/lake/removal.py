@@ -1,0 +1,115 @@
+"""Rows leave a table, in one commit that says who took them out; files with other rows in them are written anew.
+
+Safe to kill and to repeat: the commit is whole or not there, and rows that have left are not found a second time. The
+caller holds the table's lease, so that nobody rewrites its files meanwhile; whoever only adds rows is not disturbed.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyiceberg.exceptions import CommitFailedException
+from pyiceberg.expressions import BooleanExpression, EqualTo
+from pyiceberg.manifest import ManifestFile
+from pyiceberg.table import FileScanTask, Table
+from pyiceberg.table.snapshots import Operation
+from pyiceberg.table.update.snapshot import _OverwriteFiles
+
+from smelter.errors import Unreachable
+from smelter.lake.catalog import catalog_errors
+from smelter.lake.data_files import DataFileWriter, TableShape
+from smelter.lake.identities import files_needed, read_columns
+from smelter.lake.written import WrittenFile
+
+REMOVAL = "smelter.removal"  # in the summary of a snapshot that takes rows out: which run of ours did it
+REMOVED = "smelter.removed-batches"  # and which batches, where it took out whole ones
+
+IsGone = Callable[[pa.RecordBatch], pa.Array]  # for each row: does it leave?
+
+
+@dataclass(frozen=True)
+class _Files:
+    """What one removal does to the files of a table."""
+
+    old: Sequence[FileScanTask]
+    new: Sequence[WrittenFile]
+    rows: int
+
+
+def remove_batch(table: Table, token: str, run: str) -> int:
+    """Take the rows of one batch out; returns how many there were."""
+
+    def is_gone(rows: pa.RecordBatch) -> pa.Array:
+        return pc.equal(rows.column("_batch"), token)
+
+    where = EqualTo(term="_batch", value=token)
+    return remove_rows(table, where, ("_batch",), is_gone, {REMOVAL: run, REMOVED: token})
+
+
+def remove_rows(
+    table: Table, where: BooleanExpression, columns: tuple[str, ...], is_gone: IsGone, summary: Mapping[str, str]
+) -> int:
+    """Take rows out of the files that `where` cannot rule out; `is_gone` sees these columns. One file at a time."""
+    with catalog_errors(".".join(table.name())), files_needed(table):
+        files = _rewritten(table, where, columns, is_gone)
+        if files.rows:
+            _commit(table, files, summary)
+        return files.rows
+
+
+def _rewritten(table: Table, where: BooleanExpression, columns: tuple[str, ...], is_gone: IsGone) -> _Files:
+    writer = DataFileWriter(TableShape.of(table))
+    old, removed = [], 0
+    for task in table.scan(row_filter=where).plan_files():
+        whole = FileScanTask(task.file, task.delete_files)
+        rows = list(read_columns(table, [whole], *columns))
+        gone = sum(pc.sum(is_gone(batch)).as_py() or 0 for batch in rows)
+        if gone:
+            old.append(whole)
+            removed += gone
+            if gone < sum(batch.num_rows for batch in rows):
+                _keep_others(table, whole, is_gone, writer)
+    return _Files(old, writer.finish(), removed)
+
+
+def _keep_others(table: Table, file: FileScanTask, is_gone: IsGone, writer: DataFileWriter) -> None:
+    shape = TableShape.of(table)
+    for batch in read_columns(table, [file], *table.schema().column_names):
+        kept = batch.filter(pc.invert(is_gone(batch)))
+        if kept.num_rows:
+            writer.add(shape.conform(kept, {}))
+
+
+def _commit(table: Table, files: _Files, summary: Mapping[str, str]) -> None:
+    operation = Operation.OVERWRITE if files.new else Operation.DELETE
+    try:
+        with warnings.catch_warnings(action="ignore"), table.transaction() as transaction:
+            removal = _Removal(operation, transaction, table.io, snapshot_properties=dict(summary))
+            for task in files.old:
+                removal.delete_data_file(task.file)
+            for file in files.new:
+                removal.append_data_file(file.as_data_file())
+            removal.commit()
+    except CommitFailedException as problem:
+        raise Unreachable(
+            f"{'.'.join(table.name())} is changed by others faster than rows could be taken out: {problem}",
+            data="no row was taken out; what was begun is finished by the next run",
+            next_step="run it again",
+        ) from problem
+
+
+class _Removal(_OverwriteFiles):
+    """Takes files out by name, wherever they are listed; rows that others add meanwhile are no conflict."""
+
+    def _validate_concurrency(self) -> None:
+        """Files that are gone already are found while manifests are written, at every attempt."""
+
+    def _build_delete_files_partition_predicate(self) -> None:
+        """No manifest is passed over: files of older partitionings may be among those that leave."""
+
+    def _build_manifest_evaluator(self, spec_id: int) -> Callable[[ManifestFile], bool]:  # noqa: ARG002
+        return lambda _manifest: True

@@ -1,0 +1,70 @@
+"""Which letters are letters no more? Read from what happened to them, so that nobody counts a record twice."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyiceberg.expressions import And, BooleanExpression, EqualTo, In
+
+from smelter.lake.home import DEAD_LETTERS, RESOLUTIONS, Lake
+from smelter.lake.identities import Positions, files_needed, positions_of_rows
+from smelter.lake.letter_status import WENT_HOME, Outcome
+from smelter.lake.tables import find_table
+
+_COLUMNS = ("_source", "_position", "outcome", "resolved_at", "run")
+_NOTHING: Positions = np.empty(0, np.int64)
+
+
+@dataclass(frozen=True)
+class Resolved:
+    """Positions per source of letters that are closed: in bronze, or discarded."""
+
+    went_home: dict[str, Positions]
+    discarded: dict[str, Positions]
+
+    def standing(self, source: str, letters: Positions) -> Positions:
+        """The positions of a source whose place is dead letters, of those that have one and of those that had.
+
+        A discarded letter counts also after retention has removed it.
+        """
+        left = np.setdiff1d(letters, self.went_home.get(source, _NOTHING))
+        return np.union1d(left, self.discarded.get(source, _NOTHING))
+
+    def standing_in(self, counts: dict[str, int], letters: dict[str, Positions]) -> dict[str, int]:
+        """How many records of each source have their place among dead letters; only sources named here differ."""
+        touched = self.went_home.keys() | self.discarded.keys()
+        nothing = _NOTHING
+        changed = {source: len(self.standing(source, letters.get(source, nothing))) for source in touched}
+        return {source: count for source, count in (counts | changed).items() if count}
+
+
+def resolved(lake: Lake, dataset: str, sources: Iterable[str] | None = None, but: Collection[str] = ()) -> Resolved:
+    """What became of letters, of these sources or of all; `but` are runs that do not count, because they are under way."""
+    table = find_table(lake, DEAD_LETTERS, RESOLUTIONS)
+    if table is None or table.current_snapshot() is None:
+        return Resolved({}, {})
+    where: BooleanExpression = EqualTo(term="dataset", value=dataset)
+    if sources is not None:
+        where = And(where, In(term="_source", literals=set(sources)))
+    with files_needed(table):
+        rows = table.scan(row_filter=where, selected_fields=_COLUMNS).to_arrow()
+    if but:
+        rows = rows.filter(pc.invert(pc.is_in(rows["run"], pa.array(but, pa.string()))))
+    last = last_outcomes(rows)
+    return Resolved(*(_with(last, outcomes) for outcomes in (WENT_HOME, (Outcome.DISCARDED,))))
+
+
+def last_outcomes(rows: pa.Table) -> pa.Table:
+    """Of each identity what happened to it last."""
+    ordered = rows.sort_by("resolved_at")
+    found = ordered.group_by(["_source", "_position"], use_threads=False).aggregate([("outcome", "last")])
+    return found.rename_columns(["_source", "_position", "outcome"])
+
+
+def _with(last: pa.Table, outcomes: Iterable[Outcome]) -> dict[str, Positions]:
+    chosen = last.filter(pc.is_in(last["outcome"], pa.array(list(outcomes), pa.string())))
+    return positions_of_rows(chosen)
