@@ -22,7 +22,7 @@ from smelter.bronze.work import Outcome, Present, Work
 from smelter.contracts import Contract
 from smelter.errors import Refused, Unreachable
 from smelter.lake.batches import BatchRecords, Done, Intent, Plan, Receipt, Unit, token_of
-from smelter.lake.commits import INGESTED_AT, Commit, ancestors, is_committed, told
+from smelter.lake.commits import Commit, is_committed, newest_told
 from smelter.lake.data_files import TableShape
 from smelter.lake.home import BRONZE, DEAD_LETTERS, Lake
 from smelter.lake.tables import ACTIVE, active_contract, ensure_tables, load_table
@@ -66,7 +66,7 @@ class Bronze:
         self.contract = ensure_tables(lake, contract)
         self.records = BatchRecords(lake.receipts(self.dataset))
         self.records.remove_leftovers()
-        self.books = Books(self.records)
+        self.books = Books(self.records, BatchRecords(lake.letter_runs(self.dataset)))
 
     def run_with(self, run: Run) -> None:
         """From now on, judge with these tasks."""
@@ -120,7 +120,7 @@ class Bronze:
         """One pass over the units, in tasks; what comes back is receipts and data files, never a row."""
         bronze, letters = self.table(BRONZE), self.table(DEAD_LETTERS)
         self.contract = active_contract(bronze)
-        moment = self.books.next_ingested_at(datetime.now(UTC), _newest(bronze, letters))
+        moment = self.books.next_ingested_at(datetime.now(UTC), newest_told(bronze, letters))
         outcomes = list(self._run(self._works(plan, moment, bronze, letters, present)))
         raise_trouble(outcomes)
         return Intent(
@@ -166,13 +166,6 @@ class Bronze:
     def table(self, namespace: str) -> Table:
         """The dataset's table, as it is now."""
         return load_table(self.lake, namespace, self.dataset)
-
-
-def _newest(*tables: Table) -> datetime | None:
-    """The newest batch's moment that the tables themselves tell: moments only grow, so the first that is told is it."""
-    told_moments = ((told(one, INGESTED_AT) for one in ancestors(table.metadata)) for table in tables)
-    newest = (next(filter(None, moments), None) for moments in told_moments)
-    return max((datetime.fromisoformat(text) for text in newest if text), default=None)
 
 
 def _report(done: Done, number: int, seconds: float) -> Report:

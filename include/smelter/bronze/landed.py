@@ -15,6 +15,7 @@ from smelter.lake.batches import Unit
 from smelter.lake.home import BRONZE, DEAD_LETTERS
 from smelter.lake.identities import arrivals_of, counts_by_source, letters_about_files, positions_of
 from smelter.lake.landing import is_in_finished_place
+from smelter.lake.resolutions import resolved
 from smelter.lake.sources import arrival_of, source_of, unit_of
 from smelter.records.survey import files_under
 
@@ -76,15 +77,17 @@ def open_to_reading(kept: Kept, units: Sequence[Unit]) -> list[Unit]:
 
 
 def present_of(kept: Kept, units: Sequence[Unit]) -> dict[str, Present]:
-    """What the tables have of each unit."""
+    """What the tables have of each unit; a letter that went home has its place in bronze."""
     sources = [unit.source for unit in units]
     held = {name: positions_of(kept.table(name), sources) for name in (BRONZE, DEAD_LETTERS)}
-    nothing = np.empty(0, np.int64)
-    about = letters_about_files(kept.table(DEAD_LETTERS), sources)
-    return {
-        source: Present(held[BRONZE].get(source, nothing), held[DEAD_LETTERS].get(source, nothing), about.get(source))
-        for source in sources
-    }
+    closed, about = resolved(kept.lake, kept.dataset, sources), letters_about_files(kept.table(DEAD_LETTERS), sources)
+    nothing, found = np.empty(0, np.int64), {}
+    for source in sources:
+        rows = held[BRONZE].get(source, nothing)
+        letters = np.setdiff1d(closed.standing(source, held[DEAD_LETTERS].get(source, nothing)), rows)
+        is_about = source in about and about[source][0] in letters
+        found[source] = Present(rows, letters, about[source] if is_about else None)
+    return found
 
 
 def chunks(units: Iterator[Unit], size: int) -> Iterator[list[Unit]]:

@@ -26,6 +26,7 @@ from smelter.lake.batches import Intent, Receipt, Unit, token_of
 from smelter.lake.home import BRONZE, DEAD_LETTERS, Lake
 from smelter.lake.identities import counts_by_source, newest_moment
 from smelter.lake.landing import is_in_finished_place
+from smelter.lake.resolutions import resolved
 from smelter.lake.session import start_spark
 from smelter.lake.sources import source_of, unit_of
 from smelter.records import Limits
@@ -142,6 +143,7 @@ def _settle(bronze: Bronze) -> int:
     """The last record of a recovery: receipts for sources without a file, from the tables, and the end of all gaps."""
     tables = {name: bronze.table(name) for name in (BRONZE, DEAD_LETTERS)}
     counts = {name: counts_by_source(table) for name, table in tables.items()}
+    counts[DEAD_LETTERS] = resolved(bronze.lake, bronze.dataset).standing_in(tables[DEAD_LETTERS], counts[DEAD_LETTERS])
     gone = sorted((counts[BRONZE].keys() | counts[DEAD_LETTERS].keys()) - bronze.books.committed.keys())
     receipts = []
     for source in gone:

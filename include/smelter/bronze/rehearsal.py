@@ -49,7 +49,7 @@ class _Beside:
     def __init__(self, lake: Lake, dataset: str) -> None:
         self.lake, self.dataset = lake, dataset
         self.records = BatchRecords(lake.receipts(dataset))
-        self.books = Books(self.records)
+        self.books = Books(self.records, BatchRecords(lake.letter_runs(dataset)))
         self.contract = active_contract(self.table(BRONZE))
         under_way = {receipt.unit.source for intent in self.books.waiting for receipt in intent.receipts}
         self.taken = self.books.committed.keys() - under_way

@@ -97,7 +97,7 @@ def _problems(bronze: Kept) -> Iterator[str]:
         if not bronze.books.tokens and bronze.table(name).current_snapshot() is not None:
             yield f"{name}.{bronze.dataset} has rows, and the records of all batches are lost"
         newest = newest_moment(bronze.table(name))
-        if newest is not None and newest > bronze.books.last_ingested_at:
+        if newest is not None and not bronze.books.has_record_of(newest):
             yield f"{name}.{bronze.dataset} has rows of a later batch than any that there is a record of: it is lost"
     for token in newest_tokens(bronze):
         if token not in bronze.books.tokens:

@@ -91,7 +91,7 @@ class _Desk:
 
     def __init__(self, work: Work) -> None:
         self._work = work
-        self._judge = _judge(work.contract, work.limits)
+        self._judge = judge_of(work.contract, work.limits)
         self._dataset = self._judge.contract.dataset
         self.bronze = DataFileWriter(work.bronze)
         self.letters = DataFileWriter(work.letters)
@@ -212,7 +212,7 @@ class _Desk:
 
 
 @lru_cache(maxsize=8)
-def _judge(contract: str, limits: Limits) -> Judge:
+def judge_of(contract: str, limits: Limits) -> Judge:
     """A worker lives through many batches, and building a judge takes milliseconds."""
     return Judge(parse_contract(contract, "the active contract"), limits)
 

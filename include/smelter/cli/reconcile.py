@@ -59,6 +59,8 @@ def _print(found: Reconciliation) -> None:
         print(f"✓ {found.dataset}: {held_by} = {held}: each in exactly one place")
     else:
         print(f"✗ {found.dataset}: {held_by}, {held}: {counted(len(found.problems), 'finding')}")
+    if found.went_home or found.discarded:
+        print(f"  {found.went_home:,} of bronze were dead letters once; {found.discarded:,} letters are discarded")
     for why, count in found.by_receipt.items():
         print(f"  {counted(count, 'source')} by receipt only: {why}")
     if found.prepared:

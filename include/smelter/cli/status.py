@@ -79,6 +79,7 @@ def _of(session: Session, lake: Lake, dataset: str) -> dict[str, Any]:
         },
         "newest_arrival": None if found.newest_arrival is None else found.newest_arrival.isoformat(),
         "dead_letters": found.letters_by_reason,
+        "closed_dead_letters": found.closed_letters,
         "lost_data_files": found.lost_files,
         "waiting_files": len(seen.waiting),
         "oldest_waiting_seconds": seen.oldest_waiting_seconds,
@@ -139,7 +140,8 @@ def _print(one: dict[str, Any]) -> None:
         print(f"  gold          {gold_line(table, one['dataset'])}")
     if one["dead_letters"]:
         reasons = ", ".join(f"{reason} {count:,}" for reason, count in one["dead_letters"].items())
-        print(f"  dead letters  {reasons}")
+        closed = f"; {one['closed_dead_letters']:,} closed" if one["closed_dead_letters"] else ""
+        print(f"  dead letters  {reasons}{closed}; smelt dlq ls {one['dataset']}")
     if one["waiting_files"]:
         print(
             f"  waiting       {counted(one['waiting_files'], 'file')}, the oldest {ago(one['oldest_waiting_seconds'])}"

@@ -116,6 +116,9 @@ def _print(found: Trace) -> None:
         print(f"  in          {place.table}, {how}")
         for error in place.row.get("errors") or ():
             print(f"  because     {printable(error['message'])}")
+    for event in found.history:
+        why = f": {printable(event.because)}" if event.because else ""
+        print(f"  then        {event.outcome} {_moment(event.at)} by {printable(event.who)}, {event.run}{why}")
     if found.text is not None:
         text = found.text if len(found.text) <= _SHOWN_TEXT else found.text[: _SHOWN_TEXT - 1] + "…"
         print(f"  text        {printable(text)}")

@@ -174,6 +174,11 @@ class Answer:
         with self._explorer._told(self._cursor):
             return self._cursor.to_arrow_table()
 
+    def batches(self, size: int) -> Iterator[pyarrow.RecordBatch]:
+        """The answer as Arrow batches of about so many rows, computed as they are taken."""
+        with self._explorer._told(self._cursor):
+            yield from self._cursor.to_arrow_reader(size)
+
     def __iter__(self) -> Iterator[Row]:
         while rows := self.fetchmany():
             yield from rows

@@ -15,6 +15,7 @@ import duckdb
 
 from smelter.explore.catalog import CATALOG_NAME, Catalog, TableName
 from smelter.explore.quoting import quoted_name
+from smelter.lake.letter_status import DEAD_LETTERS, RESOLUTIONS, status_sql
 
 VIEWS_CATALOG = "memory"  # DuckDB's own name for what is in no file
 _TWINS = "the catalog has two names for it that differ in small and capital letters only"
@@ -84,10 +85,28 @@ def _make(cursor: duckdb.DuckDBPyConnection, tables: Iterable[TableName]) -> dic
         schema = f"{VIEWS_CATALOG}.{quoted_name(table.namespace)}"
         try:
             cursor.execute(f"create schema if not exists {schema}")
-            cursor.execute(f"create view {VIEWS_CATALOG}.{_name(table)} as from {CATALOG_NAME}.{_name(table)}")
+            cursor.execute(f"create view {VIEWS_CATALOG}.{_name(table)} as {_rows_of(cursor, table)}")
         except duckdb.Error as problem:
             failed[table] = str(problem)
     return failed
+
+
+def _rows_of(cursor: duckdb.DuckDBPyConnection, table: TableName) -> str:
+    """The table as it is; but dead letters with their status, which is told by what happened to them later."""
+    plain = f"from {CATALOG_NAME}.{_name(table)}"
+    if table.namespace != DEAD_LETTERS or table.name == RESOLUTIONS or not _has_resolutions(cursor):
+        return plain
+    resolutions = f"{CATALOG_NAME}.{_name(TableName(DEAD_LETTERS, RESOLUTIONS))}"
+    return status_sql(f"{CATALOG_NAME}.{_name(table)}", resolutions, table.name)
+
+
+def _has_resolutions(cursor: duckdb.DuckDBPyConnection) -> bool:
+    """Are resolutions told in this lake? One that was made by an earlier version, or by others, may lack them."""
+    try:
+        cursor.execute(f"select _id, outcome from {CATALOG_NAME}.{_name(TableName(DEAD_LETTERS, RESOLUTIONS))} limit 0")  # noqa: S608
+    except duckdb.Error:
+        return False
+    return True
 
 
 def _name(table: TableName) -> str:

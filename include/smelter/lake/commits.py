@@ -94,6 +94,13 @@ def ancestors(metadata: TableMetadata) -> Iterator[Snapshot]:
         at = by_id[at].parent_snapshot_id
 
 
+def newest_told(*tables: Table) -> datetime | None:
+    """The newest moment that the tables themselves tell: moments only grow, so the first that is told is it."""
+    told_moments = ((told(one, INGESTED_AT) for one in ancestors(table.metadata)) for table in tables)
+    newest = (next(filter(None, moments), None) for moments in told_moments)
+    return max((datetime.fromisoformat(text) for text in newest if text), default=None)
+
+
 def _has_rows(table: Table, commit: Commit) -> bool:
     """A read that opens only files whose bounds allow the batch; a commit is whole, so one row is enough."""
     batch, moment = commit.columns

@@ -10,17 +10,18 @@ from typing import TYPE_CHECKING
 from smelter.catalog_address import CatalogAddress
 from smelter.contracts import Contract
 from smelter.lake import layout
+from smelter.lake.letter_status import DEAD_LETTERS, RESOLUTIONS
 from smelter.run_folders import stream_folder
 from smelter.settings import Settings
 
 if TYPE_CHECKING:
     from pyiceberg.catalog.sql import SqlCatalog
 
+__all__ = ["BRONZE", "CONTRACTS", "DEAD_LETTERS", "GOLD", "OPS", "QUALITY", "RESOLUTIONS", "SILVER", "Lake"]
+
 BRONZE = "bronze"
-DEAD_LETTERS = "dead_letters"
 SILVER = "silver"
 GOLD = "gold"
-RESOLUTIONS = "resolutions"
 OPS = "ops"
 CONTRACTS = "contracts"
 QUALITY = "quality"

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-STATUS_COLUMNS = ("status", "attempts", "age", "resolved_at", "run", "judged_by")
-_KEPT = ("_id", "_source", "_position", "_arrived_at", "_ingested_at", "_batch", "_contract", "raw", "raw_bytes")
+DEAD_LETTERS, RESOLUTIONS = "dead_letters", "resolutions"
+_KEPT = ("_id", "_source", "_position", "_arrived_at", "_ingested_at", "_batch", "_contract")
 _STATUS_SQL = """
 select {kept}, coalesce(r.reason, l.reason) as reason, coalesce(r.errors, l.errors) as errors,
+  coalesce(r.raw, l.raw) as raw, coalesce(r.raw_bytes, l.raw_bytes) as raw_bytes,
   coalesce(r.status, 'open') as status, coalesce(r.attempts, 0) as attempts,
   current_timestamp - l._ingested_at as age, r.resolved_at, r.run, coalesce(r.judged_by, l._contract) as judged_by
 from {letters} l left join (
@@ -20,12 +21,15 @@ from {letters} l left join (
          else max_by(outcome, resolved_at) end as status,
     count(case when outcome in ('replayed', 'edited', 'failed') then 1 end) as attempts,
     max(resolved_at) as resolved_at, max_by(run, resolved_at) as run,
-    max_by(reason, resolved_at) filter (where outcome = 'failed') as reason,
-    max_by(errors, resolved_at) filter (where outcome = 'failed') as errors,
-    max_by(contract, resolved_at) filter (where outcome = 'failed') as judged_by
+    max_by(reason, resolved_at) filter (where {is_judged}) as reason,
+    max_by(errors, resolved_at) filter (where {is_judged}) as errors,
+    max_by(contract, resolved_at) filter (where {is_judged}) as judged_by,
+    max_by(raw, resolved_at) filter (where {is_judged} and raw is not null) as raw,
+    max_by(raw_bytes, resolved_at) filter (where {is_judged} and raw is not null) as raw_bytes
   from {resolutions} where dataset = '{dataset}' group by _source, _position
 ) r on r._source = l._source and r._position = l._position
 """
+_IS_JUDGED = "outcome in ('failed', 'reopened') and reason is not null"
 
 
 class Outcome(StrEnum):
@@ -51,6 +55,8 @@ WENT_HOME = (Outcome.REPLAYED, Outcome.EDITED)  # the record is in bronze
 
 
 def status_sql(letters: str, resolutions: str, dataset: str) -> str:
-    """The letters of a dataset, each with its status; names are those of an engine, and a dataset's name is checked."""
-    kept = ", ".join(f"l.{name}" for name in _KEPT)
-    return _STATUS_SQL.format(kept=kept, letters=letters, resolutions=resolutions, dataset=dataset)
+    """The letters of a dataset, each with its status; letters and resolutions are names as the engine quotes them."""
+    kept, name = ", ".join(f"l.{name}" for name in _KEPT), dataset.replace("'", "''")
+    return _STATUS_SQL.format(
+        kept=kept, letters=letters, resolutions=resolutions, dataset=name, is_judged=_IS_JUDGED
+    ).strip()

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyiceberg.expressions import And, BooleanExpression, EqualTo, In
+from pyiceberg.table import Table
 
 from smelter.lake.home import DEAD_LETTERS, RESOLUTIONS, Lake
-from smelter.lake.identities import Positions, files_needed, positions_of_rows
+from smelter.lake.identities import Positions, files_needed, positions_of, positions_of_rows
 from smelter.lake.letter_status import WENT_HOME, Outcome
 from smelter.lake.tables import find_table
 
-_COLUMNS = ("_source", "_position", "outcome", "resolved_at", "run")
+_COLUMNS = ("_source", "_position", "outcome", "resolved_at")
+_LAST = (("_source", pa.string()), ("_position", pa.int64()), ("outcome", pa.string()))
 _NOTHING: Positions = np.empty(0, np.int64)
 
 
@@ -34,37 +36,39 @@ class Resolved:
         left = np.setdiff1d(letters, self.went_home.get(source, _NOTHING))
         return np.union1d(left, self.discarded.get(source, _NOTHING))
 
-    def standing_in(self, counts: dict[str, int], letters: dict[str, Positions]) -> dict[str, int]:
-        """How many records of each source have their place among dead letters; only sources named here differ."""
+    def standing_in(self, letters: Table, counts: dict[str, int]) -> dict[str, int]:
+        """How many records of each source have their place among dead letters, of the rows that there are."""
         touched = self.went_home.keys() | self.discarded.keys()
-        nothing = _NOTHING
-        changed = {source: len(self.standing(source, letters.get(source, nothing))) for source in touched}
+        held = positions_of(letters, touched) if touched else {}
+        changed = {source: len(self.standing(source, held.get(source, _NOTHING))) for source in touched}
         return {source: count for source, count in (counts | changed).items() if count}
 
 
-def resolved(lake: Lake, dataset: str, sources: Iterable[str] | None = None, but: Collection[str] = ()) -> Resolved:
-    """What became of letters, of these sources or of all; `but` are runs that do not count, because they are under way."""
+def resolved(lake: Lake, dataset: str, sources: Iterable[str] | None = None) -> Resolved:
+    """What became of letters, of these sources or of all."""
+    last = last_outcomes(lake, dataset, sources)
+    return Resolved(*(positions_of_rows(_with(last, outcomes)) for outcomes in (WENT_HOME, (Outcome.DISCARDED,))))
+
+
+def closed_letters(lake: Lake, dataset: str) -> pa.Table:
+    """The identities of letters that are open no more."""
+    return _with(last_outcomes(lake, dataset), (*WENT_HOME, Outcome.DISCARDED)).select(["_source", "_position"])
+
+
+def last_outcomes(lake: Lake, dataset: str, sources: Iterable[str] | None = None) -> pa.Table:
+    """Of each identity what happened to it last."""
     table = find_table(lake, DEAD_LETTERS, RESOLUTIONS)
     if table is None or table.current_snapshot() is None:
-        return Resolved({}, {})
+        return pa.table({name: pa.array([], kind) for name, kind in _LAST})
     where: BooleanExpression = EqualTo(term="dataset", value=dataset)
     if sources is not None:
         where = And(where, In(term="_source", literals=set(sources)))
     with files_needed(table):
         rows = table.scan(row_filter=where, selected_fields=_COLUMNS).to_arrow()
-    if but:
-        rows = rows.filter(pc.invert(pc.is_in(rows["run"], pa.array(but, pa.string()))))
-    last = last_outcomes(rows)
-    return Resolved(*(_with(last, outcomes) for outcomes in (WENT_HOME, (Outcome.DISCARDED,))))
-
-
-def last_outcomes(rows: pa.Table) -> pa.Table:
-    """Of each identity what happened to it last."""
     ordered = rows.sort_by("resolved_at")
     found = ordered.group_by(["_source", "_position"], use_threads=False).aggregate([("outcome", "last")])
-    return found.rename_columns(["_source", "_position", "outcome"])
+    return found.rename_columns([name for name, _ in _LAST])
 
 
-def _with(last: pa.Table, outcomes: Iterable[Outcome]) -> dict[str, Positions]:
-    chosen = last.filter(pc.is_in(last["outcome"], pa.array(list(outcomes), pa.string())))
-    return positions_of_rows(chosen)
+def _with(last: pa.Table, outcomes: Iterable[Outcome]) -> pa.Table:
+    return last.filter(pc.is_in(last["outcome"].cast(pa.string()), pa.array(list(outcomes), pa.string())))

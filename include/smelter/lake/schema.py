@@ -111,6 +111,7 @@ def resolutions_schema() -> Schema:
         NestedField(12, "reason", StringType(), required=False, doc="Of a letter that failed again: its reason now."),
         NestedField(13, "errors", _errors(count(14)), required=False, doc="All that was wrong with it then."),
         NestedField(20, "raw", StringType(), required=False, doc="The text that was judged, where it was another one."),
+        NestedField(21, "raw_bytes", BinaryType(), required=False, doc="Its bytes."),
     )
 
 

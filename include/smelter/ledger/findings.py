@@ -37,7 +37,9 @@ class Reconciliation:
     recounted: int = 0  # sources that were counted again; the others are known by their receipts only
     records: int = 0
     bronze: int = 0
-    dead_letters: int = 0
+    dead_letters: int = 0  # whose place is there: open, or discarded
+    went_home: int = 0  # records of bronze that were dead letters
+    discarded: int = 0
     problems: tuple[Finding, ...] = ()
     by_receipt: dict[str, int] = field(default_factory=dict)  # why sources could not be counted again
     prepared: int = 0  # batches whose commits the next start will finish

@@ -40,6 +40,22 @@ select h.source, h.position, h.batch, h.place
 from held h join unequal u on u.source = h.source
 where u.records is null or h.position >= u.records or h.position < 0 order by h.source, h.position
 """
+_LAST = """
+create table closed as
+select source, position, max_by(outcome, moment) as outcome, max_by(run, moment) as run from resolved
+group by source, position having outcome in ('replayed', 'edited', 'discarded')
+"""
+_WENT_HOME = """
+delete from held using closed c
+where held.place = ? and c.source = held.source and c.position = held.position and c.outcome <> 'discarded'
+"""
+_DISCARDED = """
+insert into held select ?, c.source, c.position, c.run from closed c
+where c.outcome = 'discarded' and not exists (
+  from held h where h.place = ? and h.source = c.source and h.position = c.position
+)
+"""
+RESOLUTION_COLUMNS = ("dataset", "_source", "_position", "outcome", "run", "resolved_at")
 
 
 class Sheet:
@@ -49,6 +65,9 @@ class Sheet:
         self._sheet = duckdb.connect(config={"temp_directory": str(scratch)})
         self._sheet.execute("create table expected (source varchar primary key, records bigint, batch varchar)")
         self._sheet.execute("create table held (place varchar, source varchar, position bigint, batch varchar)")
+        columns = "source varchar, position bigint, outcome varchar, run varchar, moment timestamptz"
+        self._sheet.execute(f"create table resolved ({columns})")
+        self._sheet.execute(f"create table closed ({columns})")
 
     def expect(self, rows: Iterable[tuple[str, int, str]]) -> None:
         """Sources with the number of records that each must have in the tables, and the batch that took it."""
@@ -67,6 +86,30 @@ class Sheet:
                 "insert into held select ?, _source, _position, _batch from given where not list_contains(?, _batch)",
                 [place, sorted(in_flight)],
             )
+
+    def resolve(self, place: str, batches: Iterator[pa.RecordBatch], dataset: str, in_flight: set[str]) -> None:
+        """What became of letters: one that went home has its place in bronze; one that was discarded keeps it here.
+
+        A discarded letter may have been removed by retention since, and then its resolution stands for it.
+        """
+        for batch in batches:
+            self._sheet.register("given", batch)
+            self._sheet.execute(
+                "insert into resolved select _source, _position, outcome, run, resolved_at from given "
+                "where dataset = ? and not list_contains(?, run)",
+                [dataset, sorted(in_flight)],
+            )
+        self._sheet.execute("drop table closed")
+        self._sheet.execute(_LAST)
+        self._sheet.execute(_WENT_HOME, [place])
+        self._sheet.execute(_DISCARDED, [place, place])
+
+    def closed(self) -> tuple[int, int]:
+        """How many letters went home, and how many were discarded."""
+        row = self._sheet.execute(
+            "select count(*) filter (outcome <> 'discarded'), count(*) filter (outcome = 'discarded') from closed"
+        ).fetchone()
+        return (int(row[0]), int(row[1])) if row else (0, 0)
 
     def findings(self) -> Iterator[Finding]:
         """Every record that is not in exactly one place."""

@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
+import pyarrow as pa
 from pyiceberg.table import Table
 
 from smelter.contracts import Contract
@@ -13,6 +14,7 @@ from smelter.lake.batches import BatchRecords
 from smelter.lake.home import BRONZE, DEAD_LETTERS, Lake
 from smelter.lake.identities import read_columns, split_files
 from smelter.lake.landing import Landing, look_at
+from smelter.lake.resolutions import closed_letters
 from smelter.lake.tables import active_contract, load_table, row_count
 
 
@@ -39,7 +41,8 @@ class Standing:
     batches: int = 0
     prepared: int = 0
     newest_arrival: datetime | None = None
-    letters_by_reason: dict[str, int] = field(default_factory=dict)
+    letters_by_reason: dict[str, int] = field(default_factory=dict)  # of open ones
+    closed_letters: int = 0
     lost_files: int = 0
     landing: Landing = field(default_factory=Landing)
 
@@ -51,7 +54,7 @@ def standing_of(lake: Lake, dataset: str) -> Standing:
     records = BatchRecords(lake.receipts(dataset))
     done = records.done()
     units = {receipt.unit.source: receipt.unit for batch in done for receipt in batch.receipts}
-    reasons, lost = _reasons(tables[DEAD_LETTERS])
+    reasons, closed, lost = _reasons(tables[DEAD_LETTERS], closed_letters(lake, dataset))
     last = done[-1] if done else None
     return Standing(
         dataset,
@@ -69,18 +72,28 @@ def standing_of(lake: Lake, dataset: str) -> Standing:
         prepared=len(records.prepared()),
         newest_arrival=_newest_arrival([unit.modified_ns for unit in units.values()]),
         letters_by_reason=reasons,
+        closed_letters=closed,
         lost_files=lost + len(split_files(tables[BRONZE])[1]),
         landing=look_at(lake.landing(contract), units),
     )
 
 
-def _reasons(table: Table) -> tuple[dict[str, int], int]:
+def _reasons(table: Table, closed: pa.Table) -> tuple[dict[str, int], int, int]:
+    """Open letters by reason, how many are closed, and how many data files are gone."""
     files, lost = split_files(table)
     counts: Counter[str] = Counter()
-    for batch in read_columns(table, files, "reason"):
-        for entry in batch.column("reason").value_counts().to_pylist():
+    number = 0
+    for batch in read_columns(table, files, "reason", *(("_source", "_position") if closed.num_rows else ())):
+        letters = pa.Table.from_batches([batch])
+        if closed.num_rows:
+            names = pa.table(
+                {"_source": closed["_source"].cast(letters["_source"].type), "_position": closed["_position"]}
+            )
+            letters = letters.join(names, ["_source", "_position"], join_type="left anti")
+        number += batch.num_rows - letters.num_rows
+        for entry in letters["reason"].value_counts().to_pylist():
             counts[entry["values"]] += entry["counts"]
-    return dict(counts.most_common()), len(lost)
+    return dict(counts.most_common()), number, len(lost)
 
 
 def _newest_arrival(moments: list[int]) -> datetime | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -10,11 +10,11 @@ from typing import Any
 
 from smelter.lake.batches import BatchRecords, Done, Intent, Receipt
 from smelter.lake.commits import ancestors, told
-from smelter.lake.home import BRONZE, DEAD_LETTERS, Lake
+from smelter.lake.home import BRONZE, DEAD_LETTERS, RESOLUTIONS, Lake
 from smelter.lake.identities import rows_of
 from smelter.lake.landing import archived
 from smelter.lake.sources import path_of, source_of
-from smelter.lake.tables import active_contract, load_table
+from smelter.lake.tables import active_contract, find_table, load_table
 from smelter.ledger.limits import CountLimits
 from smelter.ledger.recount import record_at
 
@@ -32,6 +32,18 @@ class Place:
 
 
 @dataclass(frozen=True)
+class Event:
+    """What one run over dead letters did to the record."""
+
+    at: datetime
+    run: str
+    outcome: str
+    contract: str
+    who: str
+    because: str | None
+
+
+@dataclass(frozen=True)
 class Trace:
     """One record's way: its source, the batch that took the source, and every place where it is."""
 
@@ -45,6 +57,7 @@ class Trace:
     arrived_at: datetime | None = None
     records_in_source: int | None = None
     text: str | None = None
+    history: tuple[Event, ...] = ()  # what runs over dead letters did to it, the oldest first
 
 
 def datasets_of(lake: Lake, names: list[str], path: Path) -> list[str]:
@@ -62,18 +75,20 @@ def readings_of(lake: Lake, dataset: str, path: Path) -> list[str]:
 
 def trace(lake: Lake, dataset: str, source: str, position: int) -> Trace:
     """Look for one record in both tables, in the records of batches, and in its source."""
-    places = tuple(_places(lake, dataset, source, position))
+    places, history = tuple(_places(lake, dataset, source, position)), _history(lake, dataset, source, position)
     entry = _entry(lake, dataset, source)
     if entry is None:
         waits = path_of(source).exists()
-        found = "not read yet: its file waits in the landing folder" if waits and not places else _verdict(places, None)
-        return Trace(dataset, source, position, found, places)
+        if waits and not places:
+            return Trace(dataset, source, position, "not read yet: its file waits in the landing folder")
+        return Trace(dataset, source, position, _verdict(places, None, history), places, history=history)
     batch, receipt, state = entry
     return Trace(
         dataset,
         source,
         position,
-        found=_verdict(places, receipt, position),
+        found=_verdict(places, receipt, history, position),
+        history=history,
         places=places,
         batch=batch.token,
         batch_state=state,
@@ -112,17 +127,38 @@ def _entry(lake: Lake, dataset: str, source: str) -> tuple[Done | Intent, Receip
     return None
 
 
-def _verdict(places: tuple[Place, ...], receipt: Receipt | None, position: int = 0) -> str:
-    if len(places) > 1:
+def _verdict(places: tuple[Place, ...], receipt: Receipt | None, history: Sequence[Event], position: int = 0) -> str:
+    last = history[-1].outcome if history else ""
+    standing = [one for one in places if one.table.startswith(f"{BRONZE}.") or last not in ("replayed", "edited")]
+    if len(standing) > 1:
         return f"in {len(places)} places, which must not be: smelt reconcile"
-    if places:
-        namespace = places[0].table.partition(".")[0]
-        return "accepted" if namespace == BRONZE else f"a dead letter: {places[0].row['reason']}"
+    if standing:
+        return _word_for(standing[0], last)
+    if last == "discarded":
+        return "a dead letter that was discarded, and removed when its time was up"
     if receipt is None:
         return "nowhere: no batch took this source"
     if position >= receipt.records:
         return f"nowhere: the source holds {receipt.records} records, numbered from 0"
     return "in no table, which must not be: smelt reconcile"
+
+
+def _word_for(place: Place, last: str) -> str:
+    if place.table.startswith(f"{BRONZE}."):
+        return f"accepted, after it was a dead letter: {last}" if last else "accepted"
+    return f"a dead letter: {place.row['reason']}{', discarded' if last == 'discarded' else ''}"
+
+
+def _history(lake: Lake, dataset: str, source: str, position: int) -> tuple[Event, ...]:
+    """What became of the record after it was a dead letter, oldest first."""
+    table = find_table(lake, DEAD_LETTERS, RESOLUTIONS)
+    rows = rows_of(table, source, position) if table is not None else []
+    events = (
+        Event(one["resolved_at"], one["run"], one["outcome"], one["contract"], one["who"], one["because"])
+        for one in rows
+        if one["dataset"] == dataset
+    )
+    return tuple(sorted(events, key=lambda one: one.at))
 
 
 def _text(lake: Lake, dataset: str, receipt: Receipt, position: int, limits: CountLimits) -> str | None:

@@ -73,14 +73,19 @@ LETTER_SCHEMA = pa.schema(
 
 def letter_of(source: str, position: int, problems: Sequence[Problem], raw: bytes) -> DeadLetter:
     """The letter for one record or one file; there is at least one problem."""
-    reason = problems[0].reason
-    if len(problems) > 1:
-        reason = min((problem.reason for problem in problems), key=_ORDER.__getitem__)
+    reason = reason_of(problems)
     try:
         text, lossless = raw.decode("utf-8"), None
     except UnicodeDecodeError:
         text, lossless = raw.decode("utf-8", "replace"), raw
     return DeadLetter(source, position, reason, tuple(problems), text, lossless)
+
+
+def reason_of(problems: Sequence[Problem]) -> Reason:
+    """The one word for a record with these problems."""
+    if len(problems) == 1:
+        return problems[0].reason
+    return min((problem.reason for problem in problems), key=_ORDER.__getitem__)
 
 
 def letter_id(dataset: str, source: str, position: int) -> str:
@@ -106,14 +111,14 @@ def letters_to_arrow(dataset: str, letters: Sequence[DeadLetter]) -> pa.RecordBa
         pa.array([letter.position for letter in letters], pa.int64()),
         pa.array([_named(names[letter.source], letter.position) for letter in letters], pa.string()),
         pa.array([letter.reason for letter in letters], pa.string()),
-        _errors([letter.errors for letter in letters]),
+        errors_to_arrow([letter.errors for letter in letters]),
         pa.array([letter.raw for letter in letters], pa.string()),
         pa.array([letter.raw_bytes for letter in letters], pa.binary()),
     ]
     return pa.RecordBatch.from_arrays(columns, schema=LETTER_SCHEMA)
 
 
-def _errors(per_letter: list[tuple[Problem, ...]]) -> pa.Array:
+def errors_to_arrow(per_letter: Sequence[tuple[Problem, ...]]) -> pa.Array:
     """Lists of structs, column by column: several times faster than from Python dicts."""
     offsets = [0, *accumulate(map(len, per_letter))]
     problems = list(chain.from_iterable(per_letter))

@@ -1,0 +1,72 @@
+"""Which letters are meant? Conditions that DuckDB and Spark understand alike; what people typed is always bound."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from datetime import datetime
+from typing import Any
+from urllib.parse import quote
+
+from smelter.lake.letter_status import Status
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """What differs between the engines: how a bound value is marked, and how a list of errors is asked."""
+
+    mark: str
+    has_field: str
+
+
+DUCKDB = Dialect(
+    "$",
+    "len(list_filter(errors, lambda e: e.field = $field or starts_with(e.field, $field || '.') "
+    "or starts_with(e.field, $field || '['))) > 0",
+)
+SPARK = Dialect(
+    ":",
+    "exists(errors, e -> e.field = :field or startswith(e.field, :field || '.') or startswith(e.field, :field || '['))",
+)
+
+
+@dataclass(frozen=True)
+class Filters:
+    """Letters of one dataset; what is not given does not matter, but only open ones unless another status is asked."""
+
+    reason: str | None = None
+    field: str | None = None
+    since: datetime | None = None  # when the stream wrote the letter
+    until: datetime | None = None
+    source: str | None = None  # a part of the file's name
+    batch: str | None = None
+    contract: str | None = None  # under which it was judged last
+    id: str | None = None
+    status: Status | None = Status.OPEN
+    not_judged_by: str | None = None  # leaves out what a contract has refused already: it would do so again
+
+    @property
+    def are_given(self) -> bool:
+        """Did anybody narrow it down?"""
+        return any(getattr(self, one.name) is not None for one in fields(self) if one.name != "status")
+
+    def where(self, dialect: Dialect) -> tuple[str, dict[str, Any]]:
+        """The condition, and the values that are bound to its marks."""
+        given = {one.name: value for one in fields(self) if (value := getattr(self, one.name)) is not None}
+        if self.source is not None:
+            given["quoted"] = quote(self.source, safe="/")  # as a URI has it
+        mark = dialect.mark
+        conditions = {
+            "reason": f"reason = {mark}reason",
+            "field": dialect.has_field,
+            "since": f"_ingested_at >= {mark}since",
+            "until": f"_ingested_at < {mark}until",
+            "source": f"(contains(_source, {mark}source) or contains(_source, {mark}quoted))",
+            "batch": f"_batch = {mark}batch",
+            "contract": f"judged_by = {mark}contract",
+            "id": f"_id = {mark}id",
+            "status": f"status = {mark}status",
+            "not_judged_by": f"judged_by <> {mark}not_judged_by",
+        }
+        chosen = [text for name, text in conditions.items() if name in given]
+        values = {name: str(value) if isinstance(value, Status) else value for name, value in given.items()}
+        return " and ".join(chosen) or "true", values

@@ -1,0 +1,151 @@
+"""Letters are judged once more, under the contract that is active now; the good ones go home to bronze.
+
+Safe to kill and to repeat: a run is prepared before it is committed, and finished before another begins. A letter that
+went home is open no more, so that a second replay does not find it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import msgspec
+import pyarrow as pa
+
+from smelter.dead_letters.files import FileAgain, read_files_again
+from smelter.dead_letters.filters import Filters
+from smelter.dead_letters.letters import Letters, letters_in_spark
+from smelter.dead_letters.run import NO_HOOKS, Hooks, Runs, raise_trouble, running
+from smelter.dead_letters.work import Replayed, Work, do
+from smelter.lake.home import DEAD_LETTERS, Lake
+from smelter.lake.lease import DEFAULT_WAIT_SECONDS
+from smelter.lake.session import jvm_of, start_spark
+from smelter.records import Limits
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+HERE_LETTERS = 250_000  # more than this are worth the start of a JVM
+_OUTCOME = "outcome binary"
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """What the person who replays wants."""
+
+    wait_seconds: float = DEFAULT_WAIT_SECONDS
+    only_passing: bool = False  # leave letters that fail as they are, without one more attempt
+    here_letters: int = HERE_LETTERS
+
+
+@dataclass(frozen=True)
+class ReplayReport:
+    """What one replay did."""
+
+    dataset: str
+    contract: str
+    run: str | None = None  # nothing if there was nothing to commit
+    passed: dict[str, int] = field(default_factory=dict)  # reason that letters had, to how many are in bronze now
+    failed: dict[str, int] = field(default_factory=dict)  # reason that letters have now, to how many are still open
+    files: tuple[FileAgain, ...] = ()
+
+    @property
+    def recovered(self) -> int:
+        """Letters that are in bronze now."""
+        return sum(self.passed.values())
+
+    @property
+    def still_open(self) -> int:
+        """Letters that were tried and are not good."""
+        return sum(self.failed.values())
+
+
+_NO_WISHES = Wishes()
+
+
+def replay(
+    lake: Lake,
+    dataset: str,
+    filters: Filters,
+    limits: Limits,
+    wishes: Wishes = _NO_WISHES,
+    hooks: Hooks = NO_HOOKS,
+    spark: SparkSession | None = None,
+) -> ReplayReport:
+    """Bring home the letters that are good now; works beside a running stream."""
+    with running(lake, dataset, limits, f"smelt dlq replay {dataset}", hooks, wishes.wait_seconds) as runs:
+        with Letters(lake, dataset) as letters:
+            whole, from_files = letters.count(filters)
+            work = replace(runs.new("replay"), notes_failures=not wishes.only_passing)
+            done = _judged(runs, work, letters, filters, whole, wishes, spark)
+            again = read_files_again(runs, work, letters.from_files(filters)) if from_files else None
+        parts = [*done, *([again.replayed] if again is not None else [])]
+        report = ReplayReport(
+            dataset,
+            runs.contract.label,
+            work.token,
+            _total(one.passed for one in parts),
+            _total(one.failed for one in parts),
+            again.files if again is not None else (),
+        )
+        resolutions = [file for one in parts for file in one.resolutions]
+        if not resolutions:
+            return replace(report, run=None)
+        runs.commit(
+            work,
+            resolutions,
+            bronze=[file for one in parts for file in one.bronze],
+            letters=again.letters if again is not None else (),
+            receipts=again.receipts if again is not None else (),
+        )
+        return report
+
+
+def _judged(
+    runs: Runs, work: Work, letters: Letters, filters: Filters, count: int, wishes: Wishes, spark: SparkSession | None
+) -> Sequence[Replayed]:
+    """In this process, or as tasks of a Spark job where there are very many."""
+    if not count:
+        return []
+    if count <= wishes.here_letters:
+        done: Sequence[Replayed] = [do(replace(work, reach=runs.hooks.reach), letters.whole(filters))]
+    else:
+        runs.hooks.say(f"{count:,} letters: starting Spark")
+        with _session(runs, spark) as session:
+            rows = letters_in_spark(session, runs.dataset, filters).mapInArrow(_task_of(work), _OUTCOME).collect()
+        done = [msgspec.json.decode(bytes(row.outcome), type=Replayed) for row in rows]
+    for one in done:
+        raise_trouble(one.trouble)
+    return done
+
+
+@contextmanager
+def _session(runs: Runs, spark: SparkSession | None) -> Iterator[SparkSession]:
+    if spark is not None:
+        yield spark
+        return
+    folder = runs.lake.job_folder(DEAD_LETTERS, runs.dataset)
+    session = start_spark(runs.lake, f"replay {runs.dataset}", folder, builds=True)
+    runs.held.share_with(jvm_of(session))
+    try:
+        yield session
+    finally:
+        session.stop()
+
+
+def _task_of(work: Work):  # type: ignore[no-untyped-def]  # Spark's own signature
+    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        outcome = msgspec.json.encode(do(work, batches))
+        yield pa.RecordBatch.from_arrays([pa.array([outcome], pa.binary())], names=["outcome"])
+
+    return run
+
+
+def _total(counts: Iterable[dict[str, int]]) -> dict[str, int]:
+    found: Counter[str] = Counter()
+    for one in counts:
+        found.update(one)
+    return dict(found.most_common())
