@@ -128,6 +128,33 @@ def test_a_safe_change_of_a_section_is_told(old: str, new: str, where: str, why:
 
 
 @pytest.mark.parametrize(
+    ("old", "new", "what", "why"),
+    [
+        ("", "pause_at: 20%", "pause_at changed", "from the next batch on"),
+        ("pause_at: 20%", "pause_at: 20%, over: 5 records", "over changed", "from the next batch on"),
+        ("pause_at: 20%", "", "pause_at changed", "from the next batch on"),
+        ("", "keep: 30d", "keep changed", "from the next night on"),
+        ("auto_replay: true", "", "auto_replay changed", "from the next night on"),
+        (
+            "pause_at: 0.2, auto_replay: true",
+            "pause_at: 0.3, over: 9 records, keep: 1d",
+            "pause_at, over, keep, auto_replay changed",
+            "from the next batch on and from the next night on",
+        ),
+    ],
+)
+def test_another_way_with_dead_letters_is_always_safe(old: str, new: str, what: str, why: str) -> None:
+    more, more_new = (f"dead_letters: {{{words}}}\n" for words in (old, new))
+    change = the_change(PART, PART, more=more, more_new=more_new)
+    assert change == Change("dead_letters", what, True, why)
+
+
+def test_what_dead_letters_have_by_themselves_is_the_same_whether_it_is_said_or_not() -> None:
+    said = contract(MINIMAL + "dead_letters: {pause_at: null, keep: null, auto_replay: false}\n")
+    assert compare(contract(MINIMAL), said) == []
+
+
+@pytest.mark.parametrize(
     ("new", "what"),
     [
         ("silver: {key: [t], event_time: t}\n", "key changed"),

@@ -12,6 +12,7 @@ from contract_texts import MINIMAL, SHIPPED, contract, faults_of, the_fault, wit
 
 from smelter.contracts import ContractInvalid, load_contract, parse_contract
 from smelter.contracts.checks import CheckKind
+from smelter.contracts.write import contract_text
 
 EVERY_KEY = """
 dataset: things
@@ -43,6 +44,7 @@ quality:
 - {name: spelling, check: regex, column: id, pattern: "[a-z]+"}
 - {name: known, check: exists_in, column: id, dataset: others, field: id}
 - {name: halves, check: sql, expression: half * 2 = count}
+dead_letters: {pause_at: 20%, over: 5000 records, keep: 90d, auto_replay: true}
 maintenance: {snapshots: 7d, target_file: 64MB}
 """
 
@@ -70,6 +72,9 @@ def test_every_key_is_read() -> None:
     }
     assert [check.check for check in things.quality] == list(get_args(CheckKind))
     assert [check.name for check in things.quality if check.on_failure == "warn"] == ["kinds"]
+    letters = things.dead_letters
+    assert (letters.pause_at, letters.over, letters.keep, letters.auto_replay) == ("20%", "5000 records", "90d", True)
+    assert (letters.share, letters.over_records) == (0.2, 5000)
     assert (things.maintenance.snapshots, things.maintenance.target_file) == ("7d", "64MB")
     assert things.source_names == {"id": "ID", "count": "count", "kind": "kind", "at": "at"}
 
@@ -80,6 +85,8 @@ def test_what_is_not_said_has_a_default() -> None:
     assert things.bronze.partition_by == ("days(_ingested_at)",)
     assert things.source.every is None
     assert (things.maintenance.snapshots, things.maintenance.target_file) == ("24h", "128MB")
+    letters = things.dead_letters
+    assert (letters.share, letters.over_records, letters.keep, letters.auto_replay) == (None, 1000, None, False)
     assert things.fields["a"].required is False
 
 
@@ -114,6 +121,16 @@ def test_a_contract_can_be_copied_pickled_and_hashed() -> None:
     assert pickle.loads(pickle.dumps(things)).fields["id"].kind == things.fields["id"].kind
 
 
+@pytest.mark.parametrize("text", [MINIMAL, EVERY_KEY, MINIMAL + "dead_letters: {pause_at: 0.2}\n"])
+def test_a_contract_is_the_same_after_its_way_into_a_lake_and_back(text: str) -> None:
+    things = contract(text)
+    kept = things.model_dump_json(by_alias=True, exclude_unset=True)
+    back = type(things).model_validate_json(kept)
+    assert back == things
+    assert back.model_dump_json(by_alias=True, exclude_unset=True) == kept
+    assert contract(contract_text(things)) == things
+
+
 @pytest.mark.parametrize(
     ("text", "line", "said"),
     [
@@ -122,6 +139,8 @@ def test_a_contract_can_be_copied_pickled_and_hashed() -> None:
         (MINIMAL + "silver: {kez: [a]}\n", 6, "there is no key `kez` in `silver`; did you mean `key`?"),
         (MINIMAL + "bronze: {partition: [a]}\n", 6, "`partition` in `bronze`; did you mean `partition_by`?"),
         (MINIMAL + "maintenance: {snapshot: 1h}\n", 6, "in `maintenance`; did you mean `snapshots`? (allowed: snap"),
+        (MINIMAL + "dead_letter: {keep: 1d}\n", 6, "there is no key `dead_letter`; did you mean `dead_letters`?"),
+        (MINIMAL + "dead_letters: {pause: 1%}\n", 6, "in `dead_letters`; did you mean `pause_at`? (allowed: auto_rep"),
         (MINIMAL.replace("files", "file"), 3, "there is no key `file` in `source`; did you mean `files`?"),
         (with_field("type: int, Required: true"), 5, "in `fields.a`; did you mean `required`? (allowed: about, format"),
         (with_field("type: int, from_: b"), 5, "there is no key `from_` in `fields.a`; did you mean `from`?"),

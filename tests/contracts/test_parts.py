@@ -1,4 +1,4 @@
-"""The parts of a contract fit together: sources, renames, silver and partitions."""
+"""The parts of a contract fit together: sources, renames, silver, partitions and dead letters."""
 
 from __future__ import annotations
 
@@ -216,3 +216,51 @@ def test_a_source_can_have_a_timetable(every: str) -> None:
 def test_a_timetable_that_nobody_keeps_is_refused(every: str, said: str) -> None:
     text = MINIMAL.replace("landing/things", f"landing/things, every: {every}")
     assert the_fault(text) == (3, f"source.every: {said}")
+
+
+@pytest.mark.parametrize(
+    ("words", "share", "records"),
+    [
+        ("pause_at: 20%", 0.2, 1000),
+        ("pause_at: 0.2, over: 1 record", 0.2, 1),
+        ("pause_at: 0%, over: 1 records", 0.0, 1),
+        ("pause_at: 99.999999%, over: 999999999 records", 0.99999999, 999_999_999),
+        ("pause_at: 0", 0.0, 1000),
+        ("keep: 90d, auto_replay: true", None, 1000),
+        ("pause_at: null", None, 1000),
+    ],
+)
+def test_dead_letters_can_have_a_budget(words: str, share: float | None, records: int) -> None:
+    letters = contract(MINIMAL + f"dead_letters: {{{words}}}\n").dead_letters
+    assert (letters.share, letters.over_records) == (share, records)
+
+
+NOT_A_COUNT = "is not a number of records; write 1000 records"
+ALL = "is all of them: no share is larger, so that nothing would ever pause; write 20%, or leave it out"
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("over: 500 records", "over: `over` has no meaning without `pause_at`"),
+        ("over: 1000 records", "over: `over` has no meaning without `pause_at`"),
+        ("pause_at: null, over: 5 records", "over: `over` has no meaning without `pause_at`"),
+        ("pause_at: 100%", f"pause_at: `100%` {ALL}"),
+        ("pause_at: 1", f"pause_at: `1` {ALL}"),
+        ("pause_at: 1.0", f"pause_at: `1.0` {ALL}"),
+        ("pause_at: 20", "pause_at: `20` is not a share; write 5% or 0.05"),
+        ("pause_at: true", "pause_at: `true` is not a share; write 5% or 0.05"),
+        ("pause_at: [5%]", "pause_at: `['5%']` is not one value: a text, a number, true or false"),
+        ("pause_at: 5%, over: 0 records", f"over: `0 records` {NOT_A_COUNT}"),
+        ("pause_at: 5%, over: 007 records", f"over: `007 records` {NOT_A_COUNT}"),
+        ("pause_at: 5%, over: 2 record", f"over: `2 record` {NOT_A_COUNT}"),
+        ("pause_at: 5%, over: 1000000000 records", f"over: `1000000000 records` {NOT_A_COUNT}"),
+        ("pause_at: 5%, over: ５ records", f"over: `５ records` {NOT_A_COUNT}"),
+        ("pause_at: 5%, over: 1h", f"over: `1h` {NOT_A_COUNT}"),
+        ("pause_at: 5%, over: 1000", "over: `1000` is not a text (in quotes, if it looks like something else)"),
+        ("keep: ever", "keep: `ever` is not a duration; write 90s, 15m, 1h or 7d"),
+        ("auto_replay: yes", "auto_replay: `yes` is not true or false"),
+    ],
+)
+def test_a_budget_that_has_no_meaning_is_refused_in_its_own_line(words: str, said: str) -> None:
+    assert the_fault(with_part(f"dead_letters: {{{words}}}")) == (AFTER_FIELDS, f"dead_letters.{said}")

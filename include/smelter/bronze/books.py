@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 
@@ -10,6 +11,7 @@ from smelter.lake.batches import BatchRecords, Done, Intent, Plan, Unit
 REREAD, RECOVER = "reread", "recover"
 RECOVER_PART = "recover-part"  # of a sound stream: unlike a whole recovery, each of its batches stands for itself
 ASKED = (REREAD, RECOVER, RECOVER_PART)  # where a batch comes from that a person asked for
+_CHECKPOINT = re.compile(r"[0-9a-f]{12}")
 _TICK = timedelta(microseconds=1)
 _LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -17,8 +19,10 @@ _LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
 class Books:
     """The memory of one stream, read once when its driver starts and kept up with each batch."""
 
-    def __init__(self, records: BatchRecords) -> None:
+    def __init__(self, records: BatchRecords, runs: BatchRecords) -> None:
+        """`runs` are those over dead letters: they write rows of their own, and may read a file again."""
         self.records = records
+        self._runs = runs
         self._planned: dict[str, Unit] = {}
         self.committed: dict[str, Unit] = {}
         self.tokens: set[str] = set()
@@ -29,6 +33,7 @@ class Books:
         self.last_ingested_at = _LONG_AGO
         for done in records.done():
             self.enter(done)
+        self._heed_runs()
         self.waiting = records.prepared()
         for intent in self.waiting:
             self.enter(intent)
@@ -47,6 +52,19 @@ class Books:
         self.is_recovering = not batch.settles if _origin(batch.token) == RECOVER else self.is_recovering
         self.tables.update(batch.tables)
         self.last_ingested_at = max(self.last_ingested_at, batch.ingested_at)
+
+    def _heed_runs(self) -> None:
+        """A file that such a run read again was in a batch before: only its size and time are others since."""
+        runs: list[Done | Intent] = [*self._runs.done(), *self._runs.prepared()]
+        for run in runs:
+            self.committed.update({one.unit.source: one.unit for one in run.receipts})
+            self.last_ingested_at = max(self.last_ingested_at, run.ingested_at)
+
+    def has_record_of(self, moment: datetime) -> bool:
+        """Is there a record of a batch or run that is as new? A run may have begun since the books were read."""
+        if moment > self.last_ingested_at:
+            self._heed_runs()
+        return moment <= self.last_ingested_at
 
     def leave(self, intent: Intent) -> None:
         """A prepared batch that cannot be finished and is in no table: units that no other batch has are free again."""
@@ -105,6 +123,11 @@ class Books:
         """Strictly later than any before, also if the clock was set back."""
         floor = max(self.last_ingested_at, newest or _LONG_AGO)
         return max(now, floor + _TICK)
+
+
+def is_streamed(token: str) -> bool:
+    """Did Spark hand the batch out? All others a person asked for, or they are about files that are gone."""
+    return _CHECKPOINT.fullmatch(_origin(token)) is not None
 
 
 def _origin(token: str) -> str:

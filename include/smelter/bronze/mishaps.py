@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from smelter.bronze.batch import Bronze
-from smelter.errors import Unreachable
+from smelter.errors import Refused, Unreachable
 from smelter.lake.session import SPARK_LOG
+from smelter.supervise.requests import Wish, wanted
 
 
 def make_landing(bronze: Bronze) -> None:
@@ -34,4 +35,16 @@ def query_failed(said: str, bronze: Bronze) -> Unreachable:
         where=str(bronze.lake.run_folder(bronze.dataset) / SPARK_LOG),
         data="what was committed stays committed; the batch that failed will be done again",
         next_step="free some room and run it again" if is_full else f"smelt ingest {bronze.dataset} --drain",
+    )
+
+
+def overdrawn(what: str, bronze: Bronze) -> Refused:
+    """A drain has more dead letters than its contract allows."""
+    dataset, said = bronze.dataset, wanted(bronze.lake.run_folder(bronze.dataset))
+    go_on = f"smelt ingest {dataset} --drain" if said.wish is Wish.STOP else f"smelt stream resume {dataset}"
+    return Refused(
+        f"the drain of {dataset} ended early: {what}",
+        where=f"dead_letters.{dataset}",
+        data="what was committed stays committed; the other files wait in the landing folder",
+        next_step=f"smelt dlq ls {dataset}; then {go_on}",
     )

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from smelter.bronze.batch import Bronze
-from smelter.bronze.mishaps import make_landing, query_failed
+from smelter.bronze.batch import Bronze, Report
+from smelter.bronze.budget import Budget
+from smelter.bronze.mishaps import make_landing, overdrawn, query_failed
 from smelter.bronze.pace import Hooks, Pace
 from smelter.bronze.pulse import Pulse
 from smelter.bronze.signals import Stopper
@@ -45,6 +46,7 @@ class Query:
         self._stopper = stopper
         self._landing = bronze.lake.landing(bronze.contract)
         self._checkpoint = Checkpoint(bronze.lake.checkpoint(bronze.dataset))
+        self._budget = Budget(bronze, pulse, follow=pace.follow)
         self._failure: BaseException | None = None
         self._look_again = 0.0
 
@@ -112,6 +114,8 @@ class Query:
     def _batch(self, _frame: DataFrame, number: int) -> None:
         """Called by Spark for each batch, with its offsets already written down."""
         try:
+            if self._failure is not None:
+                raise self._failure
             self._wait_while_resting()
             if self._stopper.asked:
                 raise _Stop
@@ -122,12 +126,19 @@ class Query:
             if report is not None:
                 self._pulse.committed(report)
                 self._put_away(report.receipts, just_read=True)
+                self._keep_budget(report)
             self._pulse.be(State.STOPPING if self._stopper.asked else State.WAITING)
         except BaseException as problem:
             self._failure = problem
             if isinstance(problem, Exception):
                 raise
             raise _Stop from problem  # the bridge to the JVM answers for exceptions only, and would wait for ever
+
+    def _keep_budget(self, report: Report) -> None:
+        """A driver that follows rests when its stream pauses itself; a drain would wait for nobody, and ends."""
+        found = self._budget.keep(report)
+        if found is not None and not self._pace.follow:
+            self._failure = overdrawn(str(found), self._bronze)  # Spark may hold this batch for done; no other begins
 
     def _is_ours(self, path: Path) -> bool:
         return is_in_finished_place(path, self._landing)

@@ -6,12 +6,13 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from smelter.contracts.model import Contract, FieldRules, Silver
+from smelter.contracts.model import Contract, DeadLetters, FieldRules, Silver
 from smelter.contracts.strictness import RULES, Direction, direction
 from smelter.contracts.widening import widening_problem
 
 _ASIDE = "add a new optional field beside it and fill both until nobody needs the old one"
 _SILVER_KEYS = ("key", "on_duplicate", "order_by", "event_time", "event_time_stable", "columns")
+_LETTERS_KEYS = {"pause_at": "batch", "over": "batch", "keep": "night", "auto_replay": "night"}
 _NEXT_RUN = "from the next silver run on"
 
 
@@ -193,6 +194,7 @@ def _sections(old: Contract, new: Contract) -> Iterator[Change]:
     yield from _silver(old, new)
     if old.quality != new.quality:
         yield _safe("quality", "changed", _NEXT_RUN)
+    yield from _letters(old.dead_letters, new.dead_letters)
     if old.maintenance != new.maintenance:
         yield _safe("maintenance", "changed", "from the next maintenance on")
 
@@ -208,6 +210,13 @@ def _silver(old: Contract, new: Contract) -> Iterator[Change]:
         rebuild = f"silver must be rebuilt once, from bronze: smelt silver {new.dataset} --rebuild"
         why = _NEXT_RUN if changed == ["event_time_stable"] else rebuild
         yield _safe("silver", f"{', '.join(changed)} changed", why)
+
+
+def _letters(old: DeadLetters, new: DeadLetters) -> Iterator[Change]:
+    changed = {key: when for key, when in _LETTERS_KEYS.items() if getattr(old, key) != getattr(new, key)}
+    if changed:
+        whens = " and ".join(f"from the next {when} on" for when in dict.fromkeys(changed.values()))
+        yield _safe("dead_letters", f"{', '.join(changed)} changed", whens)
 
 
 def _renamed_silver(old: Contract, new: Contract) -> Silver:

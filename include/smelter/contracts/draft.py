@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any
 
 from smelter.contracts.guess import Guess, guess_of
@@ -28,7 +28,7 @@ def draft_contract(dataset: str, records: Iterable[dict[str, Any]], schema: str 
     if not taken:
         why = next((guess.doubts[0] for guess in guesses.values()), "the records are empty")
         raise Refused(f"the sample has no field that a contract can name: {why}", data="nothing was written")
-    names = _names(list(taken))
+    names = legal_names(list(taken))
     lines = [
         f"# yaml-language-server: $schema={schema}",
         f"# Drafted from {_counted(seen.times)}. Look at every line with `# ?`, then take the mark away.",
@@ -53,9 +53,10 @@ def _top_guess(source: str, seen: Seen) -> Guess:
     return guess_of(seen) if problem is None else Guess("", (problem,))
 
 
-def _names(sources: list[str]) -> dict[str, str]:
-    """A legal and unique name for each key of the records; a key that is one already keeps it."""
-    names = {source: source for source in sources if NAME.fullmatch(source) and source not in SQL_KEYWORDS}
+def legal_names(sources: list[str], taken: Collection[str] = ()) -> dict[str, str]:
+    """A legal and unique name for each key of the records; a key that is one already keeps it, unless it is taken."""
+    legal = (source for source in sources if NAME.fullmatch(source) and source not in SQL_KEYWORDS)
+    names = {source: source for source in legal if source not in taken}
     for source in sources:
         if source in names:
             continue
@@ -67,7 +68,7 @@ def _names(sources: list[str]) -> dict[str, str]:
         if name in SQL_KEYWORDS:
             name = f"{name}_value"
         unique, number = name, 2
-        while unique in names.values():
+        while unique in names.values() or unique in taken:
             unique, number = f"{name}_{number}", number + 1
         names[source] = unique
     return names

@@ -22,6 +22,8 @@ from smelter.contracts.values import (
     LandingPath,
     Name,
     Pattern,
+    RecordCount,
+    Share,
     Size,
     SourceName,
     Timetable,
@@ -29,6 +31,8 @@ from smelter.contracts.values import (
     TypeText,
     Value,
     Zone,
+    records_of,
+    share_of,
 )
 
 
@@ -113,6 +117,44 @@ class Silver(Part):
         return self
 
 
+class DeadLetters(Part):
+    """What becomes of dead letters, and how many are too many."""
+
+    pause_at: Share | None = Field(
+        default=None, description="A stream with a larger share of dead letters than this pauses itself: 20% or 0.2."
+    )
+    over: RecordCount = Field(
+        default="1000 records", description="The share is that of its newest batches with at least so many records."
+    )
+    keep: Duration | None = Field(
+        default=None, description="How long letters that are closed are kept: 90d. Without it, for ever."
+    )
+    auto_replay: bool = Field(
+        default=False, description="Every night, open letters that pass under the active contract go to bronze."
+    )
+
+    @property
+    def share(self) -> float | None:
+        """`pause_at` as a number from 0 to 1; nothing if there is no budget."""
+        return None if self.pause_at is None else share_of(self.pause_at)
+
+    @property
+    def over_records(self) -> int:
+        """`over` as a number."""
+        return records_of(self.over)
+
+    @model_validator(mode="after")
+    def _words_go_together(self) -> DeadLetters:
+        found = []
+        if self.share is None and "over" in self.model_fields_set:
+            found.append(Misfit(("over",), "`over` has no meaning without `pause_at`"))
+        if self.share == 1:
+            why = "no share is larger, so that nothing would ever pause; write 20%, or leave it out"
+            found.append(Misfit(("pause_at",), f"`{self.pause_at}` is all of them: {why}"))
+        refuse(found)
+        return self
+
+
 class Maintenance(Part):
     """How the tables are looked after."""
 
@@ -136,6 +178,7 @@ class Contract(Part):
     bronze: Bronze = Bronze()
     silver: Silver | None = None
     quality: tuple[Check, ...] = Field(default=(), description="What must hold before silver is published.")
+    dead_letters: DeadLetters = DeadLetters()
     maintenance: Maintenance = Maintenance()
 
     @property

@@ -29,6 +29,7 @@ _LAKE_PARTS = frozenset(
 )
 _CHECK_NAME = re.compile(r"[A-Za-z0-9_]([A-Za-z0-9_ -]{0,78}[A-Za-z0-9_])?")
 _SHARE = re.compile(r"([0-9]{1,3}(?:\.[0-9]{1,6})?)%")
+_RECORDS = re.compile(r"([1-9][0-9]{0,8}) records|1 record")
 _NOT_ZONES = re.compile(r"(posix|right)/.*|posixrules|localtime|Factory")
 
 
@@ -94,6 +95,19 @@ def _a_share(value: str | float) -> str | float:
     return value
 
 
+def records_of(text: str) -> int:
+    """`1000 records` as a number from 1 on."""
+    match = _RECORDS.fullmatch(text)
+    if match is None:
+        raise ValueError(f"`{text}` is not a number of records; write 1000 records")
+    return int(match[1] or 1)
+
+
+def _a_record_count(text: str) -> str:
+    records_of(text)
+    return text
+
+
 def _check_name_problem(text: str) -> str | None:
     if text == ONE_ROW_PER_KEY:
         return f"`{text}` is the name of a check that every silver has"
@@ -150,5 +164,6 @@ SourceName = Annotated[str, _checked(source_name_problem)]
 LandingPath = Annotated[str, _checked(_landing_problem)]
 Transform = Annotated[str, _checked(_transform_problem)]
 CheckName = Annotated[str, _checked(_check_name_problem), WithJsonSchema({"type": "string", "maxLength": 80})]
+RecordCount = Annotated[str, AfterValidator(_a_record_count)]
 Value = str | int | float | bool
 Share = Annotated[Value, AfterValidator(_a_share)]

@@ -53,7 +53,8 @@ class FileAgain:
     """What became of one file that was read again."""
 
     source: str
-    letters: int  # that were about it
+    reason: str  # of the letters that were about it
+    letters: int
     rows: int = 0  # records that are in bronze now and were nowhere
     new_letters: int = 0  # records that are dead letters now and were nowhere
     problem: str = ""  # why it could not be read again, or what is still wrong with it
@@ -84,26 +85,44 @@ class _File:
     failed: dict[int, DeadLetter] = field(default_factory=dict)
 
 
-def read_files_again(
-    runs: Runs, work: Work, letters: Sequence[dict[str, Any]], *, is_rehearsal: bool = False
-) -> FilesAgain:
+def read_files_again(runs: Runs, work: Work, letters: Sequence[dict[str, Any]]) -> FilesAgain:
     """Read the file of each letter once; nothing of one that changes meanwhile, or is another one, is kept."""
     desk, shape = Desk(work), TableShape.of(runs.letters)
     new = DataFileWriter(shape)
-    receipts, found = [], []
-    known = _last_receipts(runs)
-    for file in _files(runs, letters, known):
-        reader = _Reader(desk, file, work, shape, new, is_rehearsal=is_rehearsal)
-        receipt = reader.read()
-        receipts += [receipt] if receipt is not None else []
-        found.append(FileAgain(file.source, len(file.letters), file.rows, file.new_letters, reader.problem))
-    if is_rehearsal:
-        desk.discard()
+    receipts: list[Receipt] = []
+    found = [_read(desk, file, work, shape, new, receipts) for file in _files(runs, letters)]
     replayed = Replayed(dict(desk.passed), dict(desk.failed), desk.bronze.finish(), desk.resolutions.finish())
     return FilesAgain(replayed, new.finish(), receipts, tuple(found))
 
 
-def _files(runs: Runs, letters: Sequence[dict[str, Any]], known: dict[str, Receipt]) -> Iterable[_File]:
+def rehearse_files(runs: Runs, work: Work, letters: Sequence[dict[str, Any]]) -> tuple[FileAgain, ...]:
+    """What reading them again would do; nothing is written."""
+    desk, shape = Desk(work), TableShape.of(runs.letters)
+    new = DataFileWriter(shape)
+    found = [_read(desk, file, work, shape, new, [], is_rehearsal=True) for file in _files(runs, letters)]
+    desk.discard()
+    return tuple(found)
+
+
+def _read(
+    desk: Desk,
+    file: _File,
+    work: Work,
+    shape: TableShape,
+    new: DataFileWriter,
+    receipts: list[Receipt],
+    *,
+    is_rehearsal: bool = False,
+) -> FileAgain:
+    reader = _Reader(desk, file, work, shape, new, is_rehearsal=is_rehearsal)
+    receipt = reader.read()
+    receipts += [receipt] if receipt is not None else []
+    reason = str(next(iter(file.letters.values()))["reason"])
+    return FileAgain(file.source, reason, len(file.letters), file.rows, file.new_letters, reader.problem)
+
+
+def _files(runs: Runs, letters: Sequence[dict[str, Any]]) -> Iterable[_File]:
+    known = _last_receipts(runs)
     sources = sorted({letter["_source"] for letter in letters})
     rows, held = (positions_of(table, sources) for table in (runs.bronze, runs.letters))
     closed = resolved(runs.lake, runs.dataset, sources)
@@ -127,8 +146,8 @@ class _Reader:
         self, desk: Desk, file: _File, work: Work, letters: TableShape, new: DataFileWriter, *, is_rehearsal: bool
     ) -> None:
         self._desk, self._file, self._work, self._shape, self._new = desk, file, work, letters, new
-        self._rows = Stage(work.bronze, is_rehearsal=is_rehearsal)
-        self._letters = Stage(letters, is_rehearsal=is_rehearsal)
+        self._rows, self._letters = Stage(work.bronze), Stage(letters)
+        self._is_rehearsal = is_rehearsal
         self.problem = ""
 
     def read(self) -> Receipt | None:
@@ -185,12 +204,13 @@ class _Reader:
         rows = part.rows.filter(pa.array(is_new))
         file.rows += rows.num_rows
         file.went_home += [int(one) for one in positions[is_new] if int(one) in file.letters]
-        self._rows.add(self._work.bronze.conform(rows, self._desk.stamps))
+        if not self._is_rehearsal:  # another contract may have columns that the table has not
+            self._rows.add(self._work.bronze.conform(rows, self._desk.stamps))
         new = [letter for letter in part.letters if letter.position not in set(taken.tolist())]
         file.failed.update({letter.position: letter for letter in new if letter.position in file.letters})
         others = [letter for letter in new if letter.position not in file.letters]
         file.new_letters += len(others)
-        if others:
+        if others and not self._is_rehearsal:
             arrived = {"_arrived_at": pa.scalar(arrival_of(unit.modified_ns), pa.timestamp("us", "UTC"))}
             rows = letters_to_arrow(self._desk.judge.contract.dataset, others)
             self._letters.add(self._shape.conform(rows, {**self._desk.stamps, **arrived}))

@@ -49,11 +49,16 @@ class Letters:
     ) -> None:
         self._explorer.close()
 
-    def ask(self, select: str, filters: Filters, more: str = "true", rest: str = "", **values: Any) -> Answer:
-        """`select … from the letters where … rest`; `more` is another condition, whose marks have these values."""
+    def ask(
+        self, select: str, filters: Filters, more: str = "true", rest: str = "", wrap: str = "{letters}", **values: Any
+    ) -> Answer:
+        """`select … from the letters where … rest`, or a question that is wrapped around it.
+
+        `more` is another condition, whose marks have these values.
+        """
         where, bound = filters.where(DUCKDB)
-        sql = f'{select} from {DEAD_LETTERS}."{self._dataset}" where ({where}) and ({more}) {rest}'
-        return self._explorer.execute(sql, {**bound, **values})
+        letters = f'{select} from {DEAD_LETTERS}."{self._dataset}" where ({where}) and ({more}) {rest}'
+        return self._explorer.execute(wrap.replace("{letters}", letters), {**bound, **values})
 
     def count(self, filters: Filters) -> tuple[int, int]:
         """How many there are that hold their record, and how many that do not."""

@@ -129,7 +129,8 @@ def _session(runs: Runs, spark: SparkSession | None) -> Iterator[SparkSession]:
         return
     folder = runs.lake.job_folder(DEAD_LETTERS, runs.dataset)
     session = start_spark(runs.lake, f"replay {runs.dataset}", folder, builds=True)
-    runs.held.share_with(jvm_of(session))
+    if runs.held is not None:
+        runs.held.share_with(jvm_of(session))
     try:
         yield session
     finally:

@@ -50,8 +50,15 @@ class Runs:
     """The runs over one dataset's letters, for whoever holds the lease."""
 
     def __init__(
-        self, lake: Lake, dataset: str, limits: Limits, hooks: Hooks, held: Lease, wait_seconds: float
+        self,
+        lake: Lake,
+        dataset: str,
+        limits: Limits,
+        hooks: Hooks = NO_HOOKS,
+        wait_seconds: float = DEFAULT_WAIT_SECONDS,
+        held: Lease | None = None,
     ) -> None:
+        """`held` is the lease of the letters; whoever only looks needs none."""
         self.lake, self.dataset, self.limits, self.hooks, self.held = lake, dataset, limits, hooks, held
         self.bronze, self.letters = (load_table(lake, name, dataset) for name in (BRONZE, DEAD_LETTERS))
         self.resolutions = load_table(lake, DEAD_LETTERS, RESOLUTIONS)
@@ -164,9 +171,8 @@ def running(
     """Be the only one who changes what letters are; a run that was interrupted is finished first."""
     load_table(lake, BRONZE, dataset)
     with lease(lake, DEAD_LETTERS, dataset, what, wait_seconds, hooks.say) as held:
-        runs = Runs(lake, dataset, limits, hooks, held, wait_seconds)
-        runs.finish_prepared()
-        yield Runs(lake, dataset, limits, hooks, held, wait_seconds)
+        Runs(lake, dataset, limits, hooks, wait_seconds, held).finish_prepared()
+        yield Runs(lake, dataset, limits, hooks, wait_seconds, held)
 
 
 def who_am_i() -> str:

@@ -1,0 +1,85 @@
+"""A contract's own text with a few changes in it: comments, order and spelling stay as their author wrote them."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import yaml
+
+_PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
+Edit = tuple[int, int, str]  # from here to there, this instead
+
+
+def rewritten(text: str, version: int, fields: Mapping[str, Mapping[str, Any]]) -> str | None:
+    """The text with another version and with these keys of these fields; nothing if it is not written plainly enough.
+
+    The caller compares what the new text means with what it should mean.
+    """
+    root = yaml.compose(text, Loader=yaml.SafeLoader)
+    edits = list(_edits(text, root, version, fields)) if isinstance(root, yaml.MappingNode) else [None]
+    if None in edits:
+        return None
+    for start, end, new in sorted((edit for edit in edits if edit is not None), reverse=True):
+        text = text[:start] + new + text[end:]
+    return text
+
+
+def _edits(
+    text: str, root: yaml.MappingNode, version: int, fields: Mapping[str, Mapping[str, Any]]
+) -> Iterator[Edit | None]:
+    said, listed = _value(root, "version"), _value(root, "fields")
+    if said is None or not isinstance(listed, yaml.MappingNode) or listed.flow_style or not listed.value:
+        yield None
+        return
+    yield said.start_mark.index, said.end_mark.index, str(version)
+    new = []
+    for name, keys in fields.items():
+        field = _value(listed, name)
+        if field is None:
+            new.append(f"{' ' * listed.value[0][0].start_mark.column}{name}: {_flow(keys)}\n")
+        else:
+            yield from _field_edits(text, field, keys)
+    if new:
+        end = _line_end(text, listed.value[-1][1].end_mark.index)
+        yield end, end, "".join(new)
+
+
+def _field_edits(text: str, field: yaml.Node, keys: Mapping[str, Any]) -> Iterator[Edit | None]:
+    for key, value in keys.items():
+        said = _value(field, key) if isinstance(field, yaml.MappingNode) else None
+        if said is not None:
+            yield said.start_mark.index, said.end_mark.index, _flow(value)
+        elif isinstance(field, yaml.MappingNode) and field.flow_style and text[field.end_mark.index - 1] == "}":
+            yield field.end_mark.index - 1, field.end_mark.index - 1, f", {key}: {_flow(value)}"
+        else:
+            yield None
+
+
+def _value(node: yaml.Node, key: str) -> yaml.Node | None:
+    pairs = node.value if isinstance(node, yaml.MappingNode) else []
+    return next((value for name, value in pairs if name.value == key), None)
+
+
+def _flow(value: Any) -> str:
+    """A value on one line."""
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{key}: {_flow(one)}" for key, one in value.items()) + "}"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(map(_flow, value)) + "]"
+    if isinstance(value, str) and _PLAIN.fullmatch(value) and value.lower() not in _NOT_TEXT:
+        return value
+    return json.dumps(value, ensure_ascii=False)
+
+
+_NOT_TEXT = {"true", "false", "null", "yes", "no", "on", "off", "y", "n"}
+
+
+def _line_end(text: str, index: int) -> int:
+    """Where the next line begins; a block's own end mark may already be there."""
+    if index and text[index - 1] == "\n":
+        return index
+    end = text.find("\n", index)
+    return len(text) if end < 0 else end + 1
