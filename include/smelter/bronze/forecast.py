@@ -1,45 +1,22 @@
-"""What would a changed contract say to what is here? Open letters that would pass, stored rows that would not."""
+"""What would a changed contract say to what is here? Stored rows that break a rule which becomes stricter."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute
-from pyiceberg.expressions import EqualTo
 from pyiceberg.table import Table
 
 from smelter.contracts import Contract, FieldRules
 from smelter.contracts.diff import origins_of
 from smelter.contracts.rules import family
 from smelter.contracts.strictness import tightened
-from smelter.lake.home import BRONZE, DEAD_LETTERS, RESOLUTIONS, Lake
+from smelter.lake.home import BRONZE, Lake
 from smelter.lake.identities import files_needed
-from smelter.lake.tables import find_table, load_table
-from smelter.records import Judge, Limits, Reason
+from smelter.lake.tables import load_table
 from smelter.records.rules import IsBroken, rules_of
-
-_NO_WHOLE_RECORD = frozenset(
-    {
-        Reason.FILE_UNREADABLE,
-        Reason.FILE_TOO_LARGE,
-        Reason.FILE_CHANGED,
-        Reason.TRUNCATED_BATCH,
-        Reason.RECORD_TOO_LARGE,
-    }
-)
-_LETTER = ("_source", "_position", "_arrived_at", "reason", "raw", "raw_bytes")
-
-
-@dataclass(frozen=True)
-class LettersForecast:
-    """How many letters are open, and how many of each reason would be good records."""
-
-    open: int
-    would_pass: dict[str, int]
 
 
 @dataclass(frozen=True)
@@ -49,36 +26,6 @@ class Breach:
     field: str
     rule: str
     rows: int
-
-
-def forecast_letters(lake: Lake, contract: Contract, limits: Limits) -> LettersForecast:
-    """Judge every open letter once more, under the contract; writes nothing."""
-    judge, passing, count = Judge(contract, limits), Counter[str](), 0
-    for letter in _open_letters(lake, contract.dataset):
-        count += 1
-        if letter["reason"] not in _NO_WHOLE_RECORD:
-            raw = letter["raw_bytes"] if letter["raw_bytes"] is not None else letter["raw"].encode()
-            passing[letter["reason"]] += not judge.problems_of(raw, letter["_arrived_at"])
-    return LettersForecast(count, {reason: number for reason, number in sorted(passing.items()) if number})
-
-
-def _open_letters(lake: Lake, dataset: str) -> Iterator[dict[str, Any]]:
-    """Letters that nothing has happened to."""
-    settled = _settled(lake, dataset)
-    letters = load_table(lake, DEAD_LETTERS, dataset)
-    with files_needed(letters):
-        for batch in letters.scan(selected_fields=_LETTER).to_arrow_batch_reader():
-            for letter in batch.to_pylist():
-                if (letter["_source"], letter["_position"]) not in settled:
-                    yield letter
-
-
-def _settled(lake: Lake, dataset: str) -> set[tuple[str, int]]:
-    table = find_table(lake, DEAD_LETTERS, RESOLUTIONS)
-    if table is None:
-        return set()
-    scan = table.scan(row_filter=EqualTo(term="dataset", value=dataset), selected_fields=("_source", "_position"))
-    return {(row["_source"], row["_position"]) for row in scan.to_arrow().to_pylist()}
 
 
 def forecast_rows(lake: Lake, before: Contract, after: Contract) -> list[Breach]:

@@ -70,13 +70,16 @@ def _planned(session: Session, file: Contract, drop: list[str]) -> dict[str, Any
 
 
 def _forecast(session: Session, lake: Lake, evolution: Evolution) -> dict[str, Any]:
-    from smelter.bronze.forecast import forecast_letters, forecast_rows
+    from smelter.bronze.forecast import forecast_rows
     from smelter.cli.limits import limits_of
+    from smelter.dead_letters.filters import Filters
+    from smelter.dead_letters.plan import plan as plan_letters
 
-    letters = forecast_letters(lake, evolution.after, limits_of(session.settings))
+    dataset, limits = evolution.after.dataset, limits_of(session.settings)
+    letters = plan_letters(lake, dataset, Filters(), limits, evolution.after)
     rows = forecast_rows(lake, evolution.before, evolution.after)
     return {
-        "open_letters": letters.open,
+        "open_letters": letters.letters,
         "letters_that_would_pass": letters.would_pass,
         "rows_that_break_a_stricter_rule": [asdict(breach) for breach in rows],
     }

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from smelter.dead_letters.filters import Filters
-from smelter.dead_letters.letters import FROM_FILES, JUDGED, Letters
+from smelter.dead_letters.filters import FROM_FILES, Filters
+from smelter.dead_letters.letters import JUDGED, Letters
 from smelter.dead_letters.run import NO_HOOKS, Hooks, running
 from smelter.dead_letters.work import IDENTITY, Desk, texts_of
 from smelter.errors import Refused

@@ -8,6 +8,17 @@ from typing import Any
 from urllib.parse import quote
 
 from smelter.lake.letter_status import Status
+from smelter.records import Reason
+
+# Letters that do not hold their record: it must be read from its file again.
+FROM_FILES = (
+    Reason.FILE_UNREADABLE,
+    Reason.FILE_TOO_LARGE,
+    Reason.FILE_CHANGED,
+    Reason.TRUNCATED_BATCH,
+    Reason.RECORD_TOO_LARGE,
+)
+IS_ABOUT_A_FILE = f"reason in ({', '.join(repr(str(reason)) for reason in FROM_FILES)})"
 
 
 @dataclass(frozen=True)
@@ -63,9 +74,9 @@ class Filters:
             "source": f"(contains(_source, {mark}source) or contains(_source, {mark}quoted))",
             "batch": f"_batch = {mark}batch",
             "contract": f"judged_by = {mark}contract",
-            "id": f"_id = {mark}id",
+            "id": f"substr(_id, 1, length({mark}id)) = {mark}id",  # the first few digits will do
             "status": f"status = {mark}status",
-            "not_judged_by": f"judged_by <> {mark}not_judged_by",
+            "not_judged_by": f"(judged_by <> {mark}not_judged_by or {IS_ABOUT_A_FILE})",
         }
         chosen = [text for name, text in conditions.items() if name in given]
         values = {name: str(value) if isinstance(value, Status) else value for name, value in given.items()}

@@ -6,12 +6,11 @@ from collections.abc import Iterator
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from smelter.dead_letters.filters import DUCKDB, SPARK, Filters
+from smelter.dead_letters.filters import DUCKDB, IS_ABOUT_A_FILE, SPARK, Filters
 from smelter.explore import connect
 from smelter.lake.home import DEAD_LETTERS, RESOLUTIONS, Lake
 from smelter.lake.letter_status import status_sql
 from smelter.postgres import CATALOG_NAME
-from smelter.records import Reason
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -21,15 +20,6 @@ if TYPE_CHECKING:
 
 BATCH_ROWS = 20_000
 JUDGED = ("_id", "_source", "_position", "_arrived_at", "reason", "raw", "raw_bytes")
-# Letters that do not hold their record: it must be read from its file again.
-FROM_FILES = (
-    Reason.FILE_UNREADABLE,
-    Reason.FILE_TOO_LARGE,
-    Reason.FILE_CHANGED,
-    Reason.TRUNCATED_BATCH,
-    Reason.RECORD_TOO_LARGE,
-)
-_FROM_FILE = f"reason in ({', '.join(repr(str(reason)) for reason in FROM_FILES)})"
 _SPLIT_BYTES = 16 * 1024 * 1024  # of a letters file: small parts, so that every core has some
 _VIEW = "smelter_letters"
 
@@ -62,19 +52,19 @@ class Letters:
 
     def count(self, filters: Filters) -> tuple[int, int]:
         """How many there are that hold their record, and how many that do not."""
-        select = f"select count(*) filter (not {_FROM_FILE}), count(*) filter ({_FROM_FILE})"
+        select = f"select count(*) filter (not {IS_ABOUT_A_FILE}), count(*) filter ({IS_ABOUT_A_FILE})"
         row = self.ask(select, filters).fetchone()
         return (int(row[0]), int(row[1])) if row else (0, 0)
 
     def whole(self, filters: Filters) -> Iterator[pa.RecordBatch]:
         """Those that hold their record, some thousands at a time."""
-        return self.ask(f"select {', '.join(JUDGED)}", filters, f"not {_FROM_FILE}").batches(BATCH_ROWS)
+        return self.ask(f"select {', '.join(JUDGED)}", filters, f"not {IS_ABOUT_A_FILE}").batches(BATCH_ROWS)
 
     def from_files(self, filters: Filters) -> list[dict[str, Any]]:
         """Those whose record must be read from its file again."""
         select = f"select {', '.join(JUDGED)}"
         rows: list[dict[str, Any]] = (
-            self.ask(select, filters, _FROM_FILE, "order by _source, _position").arrow().to_pylist()
+            self.ask(select, filters, IS_ABOUT_A_FILE, "order by _source, _position").arrow().to_pylist()
         )
         return rows
 
@@ -85,5 +75,5 @@ def letters_in_spark(spark: SparkSession, dataset: str, filters: Filters) -> Dat
     rows.createOrReplaceTempView(_VIEW)
     where, bound = filters.where(SPARK)
     letters = status_sql(_VIEW, f"{CATALOG_NAME}.{DEAD_LETTERS}.{RESOLUTIONS}", dataset)
-    question = f"select {', '.join(JUDGED)} from ({letters}) where ({where}) and not {_FROM_FILE}"  # noqa: S608
+    question = f"select {', '.join(JUDGED)} from ({letters}) where ({where}) and not {IS_ABOUT_A_FILE}"  # noqa: S608
     return spark.sql(question, args=bound)

@@ -20,9 +20,10 @@ from smelter.dead_letters.filters import Filters
 from smelter.dead_letters.letters import Letters, letters_in_spark
 from smelter.dead_letters.run import NO_HOOKS, Hooks, Runs, raise_trouble, running
 from smelter.dead_letters.work import Replayed, Work, do
-from smelter.lake.home import DEAD_LETTERS, Lake
+from smelter.lake.home import BRONZE, DEAD_LETTERS, Lake
 from smelter.lake.lease import DEFAULT_WAIT_SECONDS
 from smelter.lake.session import jvm_of, start_spark
+from smelter.lake.tables import active_contract, load_table
 from smelter.records import Limits
 
 if TYPE_CHECKING:
@@ -102,6 +103,17 @@ def replay(
             receipts=again.receipts if again is not None else (),
         )
         return report
+
+
+def worth_a_try(lake: Lake, dataset: str, filters: Filters) -> tuple[Filters, str]:
+    """Letters that the active contract has not refused already; and why none is tried, if its contract does not ask.
+
+    The judge has no clock: what a contract refused once it refuses again. Letters about files are tried every time.
+    """
+    contract = active_contract(load_table(lake, BRONZE, dataset))
+    if not contract.dead_letters.auto_replay:
+        return filters, f"{contract.label} does not say auto_replay: true; nothing was replayed"
+    return replace(filters, not_judged_by=contract.label), ""
 
 
 def _judged(

@@ -74,6 +74,14 @@ def find_run(lake: Lake, run: str) -> RunFound:
     return RunFound(dataset, action, name, closed, failed)
 
 
+def what_would_be_undone(lake: Lake, run: str) -> RunFound:
+    """The run, if it can be undone; changes nothing."""
+    found = find_run(lake, run)
+    with connect(lake.root, catalog=lake.address) as explorer:
+        refuse_unless_undoable(explorer, found)
+    return found
+
+
 def undo(
     lake: Lake,
     run: str,
