@@ -59,24 +59,16 @@ def ls(
 
 
 def _print_groups(found: list[Group]) -> None:
+    """Two lines for each, which fit any terminal: what is wrong, then since when, and an example."""
     now = datetime.now(UTC)
-    rows = [
-        (
-            f"{one.letters:,}",
-            one.reason,
-            printable(one.field),
-            _found(one),
-            ago((now - one.first_seen).total_seconds()),
-            f"{one.first_seen:%Y-%m-%d %H:%M}",
-            f"{one.last_seen:%Y-%m-%d %H:%M}",
-            str(one.attempts or ""),
-            one.example,
-        )
-        for one in found[:_MOST_GROUPS]
-    ]
-    if rows:
-        columns = ("letters", "reason", "field", "found", "oldest", "first seen", "last seen", "tries", "example")
-        print_table(columns, rows, right=("letters", "tries"))
+    width = max((len(f"{one.letters:,}") for one in found), default=0)
+    for one in found[:_MOST_GROUPS]:
+        field = f"`{printable(one.field)}` " if one.field else ""
+        print(f"{one.letters:>{width},}  {one.reason}  {field}{_found(one)}")
+        tries = f", tried up to {counted(one.attempts, 'time')}" if one.attempts else ""
+        seen = f"seen {_moment(one.first_seen)} to {_moment(one.last_seen)}"
+        oldest = ago((now - one.first_seen).total_seconds())
+        print(f"{'':>{width}}    oldest {oldest}; {seen}{tries}; example {one.example}")
     if len(found) > _MOST_GROUPS:
         print(f"… {len(found) - _MOST_GROUPS:,} more groups; --json has all, --reason and --field narrow it down")
 

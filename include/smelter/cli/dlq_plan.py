@@ -9,7 +9,7 @@ import typer
 
 from smelter.cli.dlq_options import AsJson, Chosen, Dataset, choosing
 from smelter.cli.limits import limits_of
-from smelter.cli.session import Session, counted, print_json, print_table, session_of
+from smelter.cli.session import Session, counted, print_json, session_of
 from smelter.contracts.faults import printable
 from smelter.errors import Refused, WrongUsage
 
@@ -83,8 +83,9 @@ def show_plan(
         return
     _print(found, chosen)
     if found.proposals:
-        _print_proposals(session, found, following, write, chosen)
-    print(_next(found, chosen, contract is not None))
+        _print_proposals(found, following)
+    own = session.settings.contracts / f"{dataset}.yaml"
+    print(_next(found, chosen, following, own, write) if contract is None else _next_of_proposed(found, own))
 
 
 def _proposed(session: Session, dataset: str, file: Path | None) -> Contract | None:
@@ -148,12 +149,8 @@ def _print(found: Plan, chosen: Chosen) -> None:
     )
     for reason, count in found.would_pass.items():
         print(f"  ✓ {count:,} {reason}")
-    rows = [
-        (f"{one.letters:,}", reason, printable(field), printable(one.message), one.example)
-        for (reason, field, _rule), one in found.failing[:_MOST_WAYS]
-    ]
-    if rows:
-        print_table(("letters", "reason", "field", "such as", "example"), rows, right=("letters",))
+    for (reason, _field, _rule), one in found.failing[:_MOST_WAYS]:
+        print(f"  ✗ {one.letters:,} {reason}: {printable(one.message)} (example {one.example})")
     if len(found.failing) > _MOST_WAYS:
         print(f"… {len(found.failing) - _MOST_WAYS:,} more ways to fail; --json has all")
     for file in found.files:
@@ -161,39 +158,33 @@ def _print(found: Plan, chosen: Chosen) -> None:
         print(f"  file {printable(file.source)}: {file.problem or brings}")
 
 
-def _print_proposals(
-    session: Session, found: Plan, following: NextContract | None, written: Path | None, chosen: Chosen
-) -> None:
+def _print_proposals(found: Plan, following: NextContract | None) -> None:
     print("proposals:")
     for one in found.proposals:
         alone = f"recovers {one.recovers:,}" if one.recovers else "recovers letters together with others only"
-        mark = ", less strict: only with --take" if one.loosens else ""
+        mark = f"; less strict, so only with --take {one.number}" if one.loosens else ""
         print(f"  {one.number}. {counted(one.letters, 'letter')}: {one.because} → {one.what}; {alone}{mark}")
-    if following is None:
-        return
-    for line in following.diff:
+    for line in following.diff if following is not None else ():
         print(f"  {line}")
-    own = session.settings.contracts / f"{found.dataset}.yaml"
-    if written is None:
-        print(f"next: smelt dlq plan {found.dataset}{chosen.words()} --write {own}")
-    else:
-        print(f"{written} says {following.contract.label}")
+
+
+def _next(found: Plan, chosen: Chosen, following: NextContract | None, own: Path, written: Path | None) -> str:
+    dataset = found.dataset
+    if written is not None and following is not None:
         is_own = written.resolve() == own.resolve()
-        print(f"next: smelt contract apply {found.dataset}" if is_own else f"next: put it into {own}, and apply it")
-
-
-def _next(found: Plan, chosen: Chosen, is_proposed: bool) -> str:
-    if is_proposed:
-        return f"next: smelt contract apply {found.dataset}, when the file is {found.dataset}'s own contract file"
+        then = f"smelt contract apply {dataset}" if is_own else f"smelt dlq plan {dataset} --contract {written}"
+        return f"{written} says {following.contract.label}\nnext: {then}"
     if found.passing:
-        return f"next: smelt dlq replay {found.dataset}{chosen.words()}"
+        return f"next: smelt dlq replay {dataset}{chosen.words()}"
+    if following is not None:
+        return f"next: smelt dlq plan {dataset}{chosen.words()} --write {own}"
     if not found.letters:
-        return f"nothing to do; smelt dlq ls {found.dataset} --status all shows closed ones"
-    return (
-        f"next: smelt dlq show {found.failing[0][1].example}"
-        if found.failing
-        else f"next: smelt dlq ls {found.dataset}"
-    )
+        return f"nothing to do; smelt dlq ls {dataset} --status all shows closed ones"
+    return f"next: smelt dlq show {found.failing[0][1].example}" if found.failing else f"next: smelt dlq ls {dataset}"
+
+
+def _next_of_proposed(found: Plan, own: Path) -> str:
+    return f"next: when it is what you want, put it into {own}; then: smelt contract apply {found.dataset}"
 
 
 def _as_dict(found: Plan, following: NextContract | None) -> dict[str, Any]:

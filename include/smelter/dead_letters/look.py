@@ -30,10 +30,10 @@ from (select *, count(*) over (partition by reason, field) as kinds from (
 group by reason, field, what order by letters desc, reason, field
 """.replace("__MOST__", str(MOST_VALUES))
 _RUNS = f"""
-select run, action, dataset, contract, min(resolved_at) as at, min(who) as who, max(because) as because,
+select run, action, dataset, contract, min(resolved_at) as moment, min(who) as who, max(because) as because,
   count(*) filter (outcome <> 'failed') as done, count(*) filter (outcome = 'failed') as failed
 from {DEAD_LETTERS}.{RESOLUTIONS} where dataset = $dataset or $dataset is null
-group by run, action, dataset, contract order by at desc limit $most
+group by run, action, dataset, contract order by moment desc limit $most
 """  # noqa: S608
 _HISTORY = f"""
 select resolved_at, action, run, outcome, contract, who, because, errors, raw

@@ -27,7 +27,7 @@ _CLOSING = "outcome in ('replayed', 'edited', 'discarded')"
 _NOTHING = "nothing was changed"
 _RUN = """
 select dataset, action, run, count(*) filter (outcome in ('replayed', 'edited', 'discarded')) as closed,
-  count(*) filter (outcome = 'failed') as failed, min(resolved_at) as at, min(who) as who
+  count(*) filter (outcome = 'failed') as failed, min(resolved_at) as moment, min(who) as who
 from dead_letters.resolutions where run = $run or split_part(run, ':', 2) = $run group by dataset, action, run
 """
 _LATER = """
