@@ -1,4 +1,4 @@
-"""Each process of its own, started by spark-submit: the stream, silver, gold."""
+"""Each process of its own, started by spark-submit: the stream, silver, gold, replay."""
 
 from __future__ import annotations
 
@@ -30,9 +30,11 @@ def submit(lake: Path, job: str, *words: str) -> str:
 @pytest.mark.jvm
 def test_the_jobs_run_under_spark_submit(tmp_path: Path) -> None:
     lake = tmp_path / "lake"
-    assert run(["--lake", str(lake), "produce", "events", "--count", "50", "--seed", "1"]) == 0
+    assert run(["--lake", str(lake), "produce", "events", "--count", "50", "--seed", "1", "--missing", "10%"]) == 0
     said = submit(lake, "ingest_bronze.py", "events", "--drain")
-    assert "events: 1 file, 50 records: 50 in bronze, 0 in dead letters" in said
-    assert run(["--lake", str(lake), "reconcile"]) == 0
-    assert "silver.events: 50 new of 50 rows of bronze" in submit(lake, "build_silver.py", "events")
+    assert "events: 1 file, 50 records: 45 in bronze, 5 in dead letters" in said
+    assert "silver.events: 45 new of 45 rows of bronze" in submit(lake, "build_silver.py", "events")
     assert "gold.sessions: " in submit(lake, "build_gold.py", "events")
+    said = submit(lake, "replay.py", "events")
+    assert "events: 0 letters went to bronze under events@1, 5 failed again and stay open" in said
+    assert run(["--lake", str(lake), "reconcile"]) == 0

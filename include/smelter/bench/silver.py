@@ -135,8 +135,8 @@ class SilverBench:
         """The page."""
         lines = ["# Silver, measured", "", "Made by `smelt bench silver --output docs/benchmarks`, in one run.", ""]
         lines += [", ".join(f"{name} {value}" for name, value in self.machine.items()), ""]
-        lines += _table(("run", "every round, s", "every round, CPU-s"), self.rows())
-        lines += ["", *_table(("ratio", "found", "wanted"), (ratio.cells() for ratio in self.ratios))]
+        lines += markdown_table(("run", "every round, s", "every round, CPU-s"), self.rows())
+        lines += ["", *markdown_table(("ratio", "found", "wanted"), (ratio.cells() for ratio in self.ratios))]
         return "\n".join([*lines, "", _METHOD]) + "\n"
 
 
@@ -236,5 +236,6 @@ def _cells(rounds: tuple[Cost, ...]) -> tuple[str, str]:
     return " ".join(f"{one.seconds:.2f}" for one in rounds), " ".join(f"{one.cpu_seconds:.2f}" for one in rounds)
 
 
-def _table(columns: tuple[str, ...], rows: Iterator[tuple[str, ...]]) -> list[str]:
+def markdown_table(columns: tuple[str, ...], rows: Iterator[tuple[str, ...]]) -> list[str]:
+    """A table of a page."""
     return [f"| {' | '.join(line)} |" for line in (columns, ("---",) * len(columns), *rows)]

@@ -15,6 +15,7 @@ from smelter.cli.session import print_json, print_table, session_of
 if TYPE_CHECKING:
     from smelter.bench.bronze_result import BronzeBench
     from smelter.bench.judge import JudgeBench
+    from smelter.bench.replay import ReplayBench
     from smelter.bench.silver import SilverBench
 
 benches = typer.Typer(name="bench", help="Measure, beside the alternatives, in one run.", no_args_is_help=True)
@@ -112,6 +113,35 @@ def silver(
     print_table(("ratio", "found", "wanted"), [ratio.cells() for ratio in found.ratios], right=("found",))
 
 
+@benches.command("replay")
+def replay(
+    context: typer.Context,
+    letters: Annotated[int, typer.Option(min=1_000, help="How many open letters.")] = 1_000_000,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs.")] = False,
+    output: Annotated[
+        Path | None, typer.Option("--output", metavar="DIR", help="Also write replay.md and replay.json here.")
+    ] = None,
+) -> None:
+    """Look at many dead letters, plan, and bring them home, beside bronze. Takes about six minutes and 4 GB of disk."""
+    from smelter.bench.replay import bench_replay
+    from smelter.contracts import load_contract
+    from smelter.lake.home import Lake
+
+    settings = session_of(context).settings
+    contract = load_contract(settings.contracts / "events.yaml")
+    with tempfile.TemporaryDirectory(prefix="smelter-bench-") as scratch:
+        lake = Lake.at(settings.model_copy(update={"lake": Path(scratch) / "lake", "catalog": None}))
+        found = bench_replay(lake, contract, letters, lambda line: print(line, file=sys.stderr, flush=True))
+    if output is not None:
+        _write(output, "replay", found)
+    if as_json:
+        print_json(found.as_json())
+        return
+    print(", ".join(f"{name} {value}" for name, value in found.machine.items()))
+    print_table(("what", "rows/s", "every round, s", "every round, CPU-s"), found.rows(), right=("rows/s",))
+    print_table(("measure", "found", "wanted"), [ratio.cells() for ratio in found.ratios], right=("found",))
+
+
 @benches.command("stream")
 def stream(
     context: typer.Context,
@@ -141,7 +171,7 @@ def stream(
     print_table(("ratio, many against few", "×"), [(n, f"{x:.2f}") for n, x in found.ratios.items()], right=("×",))
 
 
-def _write(output: Path, name: str, found: JudgeBench | BronzeBench | SilverBench) -> None:
+def _write(output: Path, name: str, found: JudgeBench | BronzeBench | ReplayBench | SilverBench) -> None:
     output.mkdir(parents=True, exist_ok=True)
     (output / f"{name}.json").write_text(json.dumps(found.as_json(), indent=2, ensure_ascii=False) + "\n", "utf-8")
     (output / f"{name}.md").write_text(found.as_markdown(), "utf-8")

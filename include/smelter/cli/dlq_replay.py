@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,8 +16,11 @@ from smelter.cli.session import IfThere, Session, counted, print_json, print_not
 from smelter.contracts.faults import printable
 
 if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
     from smelter.dead_letters.replay import ReplayReport
     from smelter.dead_letters.undo import Undone
+    from smelter.lake.home import Lake
 
 
 def register(letters: typer.Typer) -> None:
@@ -63,8 +68,24 @@ def replay(
             print_nothing(name, why, as_json=as_json)
             return
     wishes = Wishes(wait, only_passing=auto)
-    report = replay_letters(lake, name, filters, limits_of(session.settings), wishes, telling())
+    with _spark_if_submitted(lake, name) as spark:
+        report = replay_letters(lake, name, filters, limits_of(session.settings), wishes, telling(), spark)
     print_json(_as_dict(report)) if as_json else _print(report)
+
+
+@contextmanager
+def _spark_if_submitted(lake: Lake, dataset: str) -> Iterator[SparkSession | None]:
+    """Under spark-submit, letters are judged by tasks of Spark; otherwise a JVM is not worth its start."""
+    from smelter.lake.session import is_submitted, start_spark
+
+    if not is_submitted():
+        yield None
+        return
+    session = start_spark(lake, f"replay {dataset}", lake.job_folder("dead_letters", dataset), builds=True)
+    try:
+        yield session
+    finally:
+        session.stop()
 
 
 def _as_dict(report: ReplayReport) -> dict[str, Any]:

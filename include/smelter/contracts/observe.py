@@ -46,19 +46,6 @@ class Seen:
         elif isinstance(value, str | int):
             self._remember(str(value))
 
-    def merge(self, other: Seen) -> None:
-        """Take over what somebody else saw in the same place; whether values come twice is not known afterwards."""
-        self.times += other.times
-        self.kinds.update(other.kinds)
-        self.values.update(other.values)
-        self.has_many_values |= other.has_many_values or len(self.values) > _MOST_VALUES
-        self._distinct = None
-        for name, member in other.members.items():
-            self.members.setdefault(name, Seen()).merge(member)
-        if other.elements is not None:
-            self.elements = self.elements or Seen()
-            self.elements.merge(other.elements)
-
     def _remember(self, text: str) -> None:
         if text in self.values or len(self.values) < _MOST_VALUES:
             self.values[text] += 1

@@ -1,4 +1,4 @@
-"""Which letters are meant? Conditions that DuckDB and Spark understand alike; what people typed is always bound."""
+"""Which letters are meant? A condition on letters and their status; what people typed is always bound."""
 
 from __future__ import annotations
 
@@ -21,22 +21,9 @@ FROM_FILES = (
 IS_ABOUT_A_FILE = f"reason in ({', '.join(repr(str(reason)) for reason in FROM_FILES)})"
 
 
-@dataclass(frozen=True)
-class Dialect:
-    """What differs between the engines: how a bound value is marked, and how a list of errors is asked."""
-
-    mark: str
-    has_field: str
-
-
-DUCKDB = Dialect(
-    "$",
+_HAS_FIELD = (
     "len(list_filter(errors, lambda e: e.field = $field or starts_with(e.field, $field || '.') "
-    "or starts_with(e.field, $field || '['))) > 0",
-)
-SPARK = Dialect(
-    ":",
-    "exists(errors, e -> e.field = :field or startswith(e.field, :field || '.') or startswith(e.field, :field || '['))",
+    "or starts_with(e.field, $field || '['))) > 0"
 )
 
 
@@ -60,23 +47,22 @@ class Filters:
         """Did anybody narrow it down?"""
         return any(getattr(self, one.name) is not None for one in fields(self) if one.name != "status")
 
-    def where(self, dialect: Dialect) -> tuple[str, dict[str, Any]]:
-        """The condition, and the values that are bound to its marks."""
+    def where(self) -> tuple[str, dict[str, Any]]:
+        """The condition in DuckDB's SQL, and the values that are bound to its marks."""
         given = {one.name: value for one in fields(self) if (value := getattr(self, one.name)) is not None}
         if self.source is not None:
             given["quoted"] = quote(self.source, safe="/")  # as a URI has it
-        mark = dialect.mark
         conditions = {
-            "reason": f"reason = {mark}reason",
-            "field": dialect.has_field,
-            "since": f"_ingested_at >= {mark}since",
-            "until": f"_ingested_at < {mark}until",
-            "source": f"(contains(_source, {mark}source) or contains(_source, {mark}quoted))",
-            "batch": f"_batch = {mark}batch",
-            "contract": f"judged_by = {mark}contract",
-            "id": f"substr(_id, 1, length({mark}id)) = {mark}id",  # the first few digits will do
-            "status": f"status = {mark}status",
-            "not_judged_by": f"(judged_by <> {mark}not_judged_by or {IS_ABOUT_A_FILE})",
+            "reason": "reason = $reason",
+            "field": _HAS_FIELD,
+            "since": "_ingested_at >= $since",
+            "until": "_ingested_at < $until",
+            "source": "(contains(_source, $source) or contains(_source, $quoted))",
+            "batch": "_batch = $batch",
+            "contract": "judged_by = $contract",
+            "id": "substr(_id, 1, length($id)) = $id",  # the first few digits will do
+            "status": "status = $status",
+            "not_judged_by": f"(judged_by <> $not_judged_by or {IS_ABOUT_A_FILE})",
         }
         chosen = [text for name, text in conditions.items() if name in given]
         values = {name: str(value) if isinstance(value, Status) else value for name, value in given.items()}

@@ -1,12 +1,14 @@
-"""The letters of a dataset, as they are now: counted and read by DuckDB, or by Spark where there are very many."""
+"""The letters of a dataset, as they are now: asked for through DuckDB, all of them or a share."""
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Iterator
+from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from smelter.dead_letters.filters import DUCKDB, IS_ABOUT_A_FILE, SPARK, Filters
+from smelter.dead_letters.filters import IS_ABOUT_A_FILE, Filters
 from smelter.explore import connect
 from smelter.lake.home import DEAD_LETTERS, RESOLUTIONS, Lake
 from smelter.lake.letter_status import status_sql
@@ -14,14 +16,28 @@ from smelter.postgres import CATALOG_NAME
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from pyspark.sql import DataFrame, SparkSession
 
     from smelter.explore import Answer
 
 BATCH_ROWS = 20_000
+PIECE_ROWS = 100_000  # of a data file; a larger one is cut, so that several processes can read it
 JUDGED = ("_id", "_source", "_position", "_arrived_at", "reason", "raw", "raw_bytes")
-_SPLIT_BYTES = 16 * 1024 * 1024  # of a letters file: small parts, so that every core has some
-_VIEW = "smelter_letters"
+_SAMPLE = """
+select list_slice(list(_id), 1, 200) from ({letters}) group by kind order by count(*) desc limit 200
+"""
+_WHOLE = f"not {IS_ABOUT_A_FILE}"
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Some rows of a data file of letters."""
+
+    file: str
+    first: int
+    rows: int
+
+
+Share = tuple[Piece, ...]
 
 
 class Letters:
@@ -46,34 +62,70 @@ class Letters:
 
         `more` is another condition, whose marks have these values.
         """
-        where, bound = filters.where(DUCKDB)
+        where, bound = filters.where()
         letters = f'{select} from {DEAD_LETTERS}."{self._dataset}" where ({where}) and ({more}) {rest}'
         return self._explorer.execute(wrap.replace("{letters}", letters), {**bound, **values})
 
     def count(self, filters: Filters) -> tuple[int, int]:
         """How many there are that hold their record, and how many that do not."""
-        select = f"select count(*) filter (not {IS_ABOUT_A_FILE}), count(*) filter ({IS_ABOUT_A_FILE})"
+        select = f"select count(*) filter ({_WHOLE}), count(*) filter ({IS_ABOUT_A_FILE})"
         row = self.ask(select, filters).fetchone()
         return (int(row[0]), int(row[1])) if row else (0, 0)
 
-    def whole(self, filters: Filters) -> Iterator[pa.RecordBatch]:
-        """Those that hold their record, some thousands at a time."""
-        return self.ask(f"select {', '.join(JUDGED)}", filters, f"not {IS_ABOUT_A_FILE}").batches(BATCH_ROWS)
+    def whole(self, filters: Filters, share: Share | None = None) -> Iterator[pa.RecordBatch]:
+        """Those that hold their record, some thousands at a time; of all of them, or of a share."""
+        if share is None:
+            return self.ask(f"select {', '.join(JUDGED)}", filters, _WHOLE).batches(BATCH_ROWS)
+        where, bound = filters.where()
+        chosen, pieces = _chosen(share)
+        table = f'(from {CATALOG_NAME}.{DEAD_LETTERS}."{self._dataset}" where {chosen})'
+        letters = status_sql(table, f"{DEAD_LETTERS}.{RESOLUTIONS}", self._dataset)
+        question = f"select {', '.join(JUDGED)} from ({letters}) where ({where}) and {_WHOLE}"  # noqa: S608
+        return self._explorer.execute(question, {**bound, **pieces}).batches(BATCH_ROWS)
 
     def from_files(self, filters: Filters) -> list[dict[str, Any]]:
         """Those whose record must be read from its file again."""
-        select = f"select {', '.join(JUDGED)}"
-        rows: list[dict[str, Any]] = (
-            self.ask(select, filters, IS_ABOUT_A_FILE, "order by _source, _position").arrow().to_pylist()
-        )
+        select, order = f"select {', '.join(JUDGED)}", "order by _source, _position"
+        rows: list[dict[str, Any]] = self.ask(select, filters, IS_ABOUT_A_FILE, order).arrow().to_pylist()
         return rows
 
+    def sample(self, filters: Filters) -> pa.RecordBatch | None:
+        """A few that hold their record, of each kind that the stream or the last run told apart."""
+        kind = "list_transform(errors, lambda e: e.rule || chr(31) || e.field)"
+        rows = self.ask(f"select {kind} as kind, _id", filters, _WHOLE, wrap=_SAMPLE).fetchall()
+        ids = [name for (names,) in rows for name in names]
+        chosen = f"{_WHOLE} and _id in (select unnest($ids))"
+        found = self.ask(f"select {', '.join(JUDGED)}", filters, chosen, ids=ids).arrow()
+        return found.combine_chunks().to_batches()[0] if found.num_rows else None
 
-def letters_in_spark(spark: SparkSession, dataset: str, filters: Filters) -> DataFrame:
-    """The same letters as `Letters.whole`, by the same question, for as many cores as Spark has."""
-    rows = spark.read.option("split-size", str(_SPLIT_BYTES)).table(f"{CATALOG_NAME}.{DEAD_LETTERS}.{dataset}")
-    rows.createOrReplaceTempView(_VIEW)
-    where, bound = filters.where(SPARK)
-    letters = status_sql(_VIEW, f"{CATALOG_NAME}.{DEAD_LETTERS}.{RESOLUTIONS}", dataset)
-    question = f"select {', '.join(JUDGED)} from ({letters}) where ({where}) and not {IS_ABOUT_A_FILE}"  # noqa: S608
-    return spark.sql(question, args=bound)
+    def shares(self, most: int) -> list[Share]:
+        """All letters in so many shares of about the same size, or in fewer."""
+        table = f'{CATALOG_NAME}.{DEAD_LETTERS}."{self._dataset}"'
+        files = self._explorer.execute(f"select filename, max(file_row_number) + 1 from {table} group by filename")  # noqa: S608
+        return _dealt([piece for file, rows in files for piece in _pieces(file, rows)], most)
+
+
+def _pieces(file: str, rows: int) -> Iterator[Piece]:
+    for first in range(0, rows, PIECE_ROWS):
+        yield Piece(file, first, min(PIECE_ROWS, rows - first))
+
+
+def _dealt(pieces: list[Piece], most: int) -> list[Share]:
+    """Deal them out, always to the one with the least."""
+    heap: list[tuple[int, int]] = [(0, number) for number in range(most)]
+    dealt: list[list[Piece]] = [[] for _ in range(most)]
+    for piece in sorted(pieces, key=lambda one: (-one.rows, one.file, one.first)):
+        rows, number = heapq.heappop(heap)
+        dealt[number].append(piece)
+        heapq.heappush(heap, (rows + piece.rows, number))
+    return [tuple(share) for share in dealt if share]
+
+
+def _chosen(share: Share) -> tuple[str, dict[str, Any]]:
+    """Rows of these pieces, as a condition on where DuckDB reads them from."""
+    conditions, values = [], {}
+    for number, piece in enumerate(share):
+        last = piece.first + piece.rows
+        conditions.append(f"(filename = $file{number} and file_row_number between {piece.first} and {last - 1})")
+        values[f"file{number}"] = piece.file
+    return f"({' or '.join(conditions)})", values

@@ -5,7 +5,6 @@ Judges and writes nothing, without a JVM: a million letters are a matter of seco
 
 from __future__ import annotations
 
-import os
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -14,9 +13,10 @@ from smelter.contracts import Contract
 from smelter.dead_letters.files import FileAgain, rehearse_files
 from smelter.dead_letters.filters import Filters
 from smelter.dead_letters.letters import Letters
-from smelter.dead_letters.propose import Proposal, changed, proposals_of, recovered_by
+from smelter.dead_letters.propose import Proposal, changed, measured, proposals_of, recovered_by
 from smelter.dead_letters.run import Runs
-from smelter.dead_letters.tally import Failing, Key, Question, Tally, tally_of
+from smelter.dead_letters.tally import Failing, Key, Question, Tally, Task, sample_of, tally_of, tally_share
+from smelter.dead_letters.workers import cores, each_in_a_process
 from smelter.lake.home import BRONZE, Lake
 from smelter.lake.tables import active_contract, load_table
 from smelter.records import Limits
@@ -52,33 +52,48 @@ class Plan:
 def plan(lake: Lake, dataset: str, filters: Filters, limits: Limits, contract: Contract | None = None) -> Plan:
     """Judge the letters under a contract, or under the active one, and then also look for changes that would help."""
     active = active_contract(load_table(lake, BRONZE, dataset))
+    question = Question(_text(contract or active), limits)
     with Letters(lake, dataset) as letters:
         whole, from_files = letters.count(filters)
-        processes = (os.cpu_count() or 1) if whole > _WORTH_PROCESSES else 0
-        question = Question(_text(contract or active), limits, looks_closely=contract is None)
-        found = tally_of(question, letters.whole(filters), processes=processes)
-        proposals, mended = list[Proposal](), Tally()
-        if contract is None and found.failing:
-            proposals, mended = _measured(active, found, question, letters, filters, processes)
+        ideas = _ideas(active, question, letters, filters) if whole and contract is None else []
+        together = changed(active, ideas) if ideas else None
+        question = replace(question, instead=None if together is None else _text(together))
+        found = _tally(lake, dataset, question, letters, filters, whole)
         again = _files(lake, dataset, question, letters.from_files(filters)) if from_files else ()
-    passing = [one for one in again if not one.problem]
-    failing = sorted(found.failing.items(), key=lambda item: -item[1].letters)
+    failing = found.failing
     would_pass, would_fail = dict(found.passing.most_common()), dict(found.reasons.most_common())
-    for counts, files in ((would_pass, passing), (would_fail, [one for one in again if one.problem])):
-        for one in files:
-            counts[one.reason] = counts.get(one.reason, 0) + one.letters
-    label = (contract or active).label
+    for one in again:
+        counts = would_fail if one.problem else would_pass
+        counts[one.reason] = counts.get(one.reason, 0) + one.letters
     return Plan(
         dataset,
-        label,
+        (contract or active).label,
         whole + from_files,
         would_pass,
         would_fail,
-        tuple(failing),
-        tuple(again),
-        tuple(proposals),
-        mended.mended,
+        tuple(failing.items()),
+        again,
+        tuple(measured(ideas, failing, found.mended)),
+        found.mended,
     )
+
+
+def _ideas(active: Contract, question: Question, letters: Letters, filters: Filters) -> list[Proposal]:
+    """Changes that a few letters of each kind suggest."""
+    sample = letters.sample(filters)
+    return proposals_of(active, sample_of(question, sample)) if sample is not None else []
+
+
+def _tally(lake: Lake, dataset: str, question: Question, letters: Letters, filters: Filters, count: int) -> Tally:
+    """In this process, or in several where there are many."""
+    if count <= _WORTH_PROCESSES:
+        return tally_of(question, letters.whole(filters))
+    place = Lake(lake.root, lake.jars, lake.address)  # without what it has open
+    tasks = [Task(question, place, dataset, filters, share) for share in letters.shares(cores())]
+    found = Tally()
+    for one in each_in_a_process(tally_share, tasks):
+        found.merge(one)
+    return found
 
 
 def _files(lake: Lake, dataset: str, question: Question, letters: list[dict[str, Any]]) -> tuple[FileAgain, ...]:
@@ -92,21 +107,6 @@ def proposed_contract(lake: Lake, found: Plan, numbers: Sequence[int]) -> Contra
     after = changed(active_contract(load_table(lake, BRONZE, found.dataset)), chosen)
     assert after is not None  # each was safe, and together they change different fields
     return after
-
-
-def _measured(
-    active: Contract, found: Tally, question: Question, letters: Letters, filters: Filters, processes: int
-) -> tuple[list[Proposal], Tally]:
-    """What each proposal would recover, by the judge's own word; one that helps no letter is none."""
-    proposals = proposals_of(active, found)
-    all_of_them = changed(active, proposals)
-    if all_of_them is None:
-        return [], Tally()
-    again = replace(question, instead=_text(all_of_them), looks_closely=False)
-    mended = tally_of(again, letters.whole(filters), processes=processes)
-    measured = [replace(one, recovers=recovered_by(one.keys, mended.mended)) for one in proposals]
-    useful = [one for one in measured if any(one.keys & problems for problems in mended.mended)]
-    return [replace(one, number=number) for number, one in enumerate(useful, 1)], mended
 
 
 def _text(contract: Contract) -> str:

@@ -14,7 +14,7 @@ from smelter.contracts.guess import guess_of
 from smelter.contracts.observe import Seen
 from smelter.contracts.types import Decimal, Scalar
 from smelter.contracts.values import source_name_problem
-from smelter.dead_letters.tally import Key, Tally
+from smelter.dead_letters.tally import Failing, Key, Sample
 from smelter.records import Reason
 
 _WIDER = {"int": "long", "float": "double"}
@@ -30,20 +30,35 @@ class Proposal:
     number: int
     what: str
     because: str
-    letters: int  # that have this problem, perhaps among others
     field: str  # of the contract
     change: Mapping[str, Any]  # the keys of that field that it sets
     keys: frozenset[Key]
     loosens: bool = False  # a rule that refuses records today would take them
+    letters: int = 0  # that have this problem, perhaps among others
     recovers: int = 0  # letters that pass with this change alone
 
 
-def proposals_of(contract: Contract, found: Tally) -> list[Proposal]:
-    """Every safe change that might help, the one with most letters first; whether it does is for the judge to say."""
+def proposals_of(contract: Contract, found: Sample) -> list[Proposal]:
+    """Every safe change that might help; whether it does is for the judge to say."""
     all_of_them = [*_added(contract, found), *_wider(contract, found), *_listed(contract, found)]
     all_of_them += _optional(contract, found)
-    safe = [one for one in all_of_them if changed(contract, [one]) is not None]
-    ordered = sorted(safe, key=lambda one: (one.loosens, -one.letters, one.field))
+    return [one for one in all_of_them if changed(contract, [one]) is not None]
+
+
+def measured(
+    proposals: Sequence[Proposal], failing: Mapping[Key, Failing], mended: Mapping[frozenset[Key], int]
+) -> list[Proposal]:
+    """Those that help at least one letter, numbered, with what they would recover, the most helpful first."""
+    useful = (one for one in proposals if any(one.keys & problems for problems in mended))
+    counted = [
+        replace(
+            one,
+            letters=sum(failing[key].letters for key in one.keys if key in failing),
+            recovers=recovered_by(one.keys, mended),
+        )
+        for one in useful
+    ]
+    ordered = sorted(counted, key=lambda one: (one.loosens, -one.letters, one.field))
     return [replace(one, number=number) for number, one in enumerate(ordered, 1)]
 
 
@@ -67,7 +82,7 @@ def recovered_by(keys: Collection[Key], mended: Mapping[frozenset[Key], int]) ->
     return sum(letters for problems, letters in mended.items() if problems <= set(keys))
 
 
-def _added(contract: Contract, found: Tally) -> Iterator[Proposal]:
+def _added(contract: Contract, found: Sample) -> Iterator[Proposal]:
     """Fields that records have and the contract does not: optional, with the type of what was seen."""
     seen = {name: one for name, one in found.unknown.items() if source_name_problem(name) is None}
     names = legal_names(sorted(seen), contract.fields)
@@ -79,10 +94,10 @@ def _added(contract: Contract, found: Tally) -> Iterator[Proposal]:
             spelled = f"`{name}: {kind}`" + (f" from `{source}`" if name != source else "")
             change = {"type": kind, **({"from": source} if name != source else {})}
             because = f"unknown field `{source}`{_looks(seen[source], kind)}"
-            yield Proposal(0, f"add optional {spelled}", because, _letters(found, keys), name, change, keys)
+            yield Proposal(0, f"add optional {spelled}", because, name, change, keys)
 
 
-def _wider(contract: Contract, found: Tally) -> Iterator[Proposal]:
+def _wider(contract: Contract, found: Sample) -> Iterator[Proposal]:
     """Numbers that are too large for their type."""
     for name, rules in contract.fields.items():
         keys, kind = _keys(found, Reason.WRONG_TYPE, contract.source_names[name]), rules.kind
@@ -92,16 +107,16 @@ def _wider(contract: Contract, found: Tally) -> Iterator[Proposal]:
         if keys and wider:
             because = f"values of `{name}` that are no {rules.type}"
             what = f"make `{name}` a {wider}"
-            yield Proposal(0, what, because, _letters(found, keys), name, {"type": wider}, keys)
+            yield Proposal(0, what, because, name, {"type": wider}, keys)
 
 
-def _listed(contract: Contract, found: Tally) -> Iterator[Proposal]:
+def _listed(contract: Contract, found: Sample) -> Iterator[Proposal]:
     """Texts that a list of allowed values does not have, if they are few."""
     for name, rules in contract.fields.items():
         keys = frozenset(
             key for key in _keys(found, Reason.RULE_BROKEN, contract.source_names[name]) if key[2] == "one_of"
         )
-        texts = [text for key in keys for text in found.failing[key].values]
+        texts = sorted(text for key in keys for text in found.values[key])
         if not keys or rules.one_of is None or rules.kind != Scalar("string") or len(texts) > _MOST_NEW_VALUES:
             continue
         new = [json.loads(text) for text in texts if "…" not in text]
@@ -109,10 +124,10 @@ def _listed(contract: Contract, found: Tally) -> Iterator[Proposal]:
             what = f"allow {', '.join(f'`{one}`' for one in new)} in `{name}`"
             because = f"`{name}` is not one of {len(rules.one_of)} allowed values"
             change = {"one_of": [*rules.one_of, *new]}
-            yield Proposal(0, what, because, _letters(found, keys), name, change, keys, loosens=True)
+            yield Proposal(0, what, because, name, change, keys, loosens=True)
 
 
-def _optional(contract: Contract, found: Tally) -> Iterator[Proposal]:
+def _optional(contract: Contract, found: Sample) -> Iterator[Proposal]:
     """Fields that must be there and are not; a key of silver stays required."""
     kept = contract.silver.key if contract.silver is not None else ()
     for name, rules in contract.fields.items():
@@ -120,17 +135,11 @@ def _optional(contract: Contract, found: Tally) -> Iterator[Proposal]:
         if keys and rules.required and name not in kept:
             because = f"`{name}` is required and is missing or null"
             change = {"required": False}
-            yield Proposal(
-                0, f"make `{name}` optional", because, _letters(found, keys), name, change, keys, loosens=True
-            )
+            yield Proposal(0, f"make `{name}` optional", because, name, change, keys, loosens=True)
 
 
-def _keys(found: Tally, reason: Reason, path: str) -> frozenset[Key]:
-    return frozenset(key for key in found.failing if key[:2] == (str(reason), path))
-
-
-def _letters(found: Tally, keys: frozenset[Key]) -> int:
-    return sum(found.failing[key].letters for key in keys)
+def _keys(found: Sample, reason: Reason, path: str) -> frozenset[Key]:
+    return frozenset(key for key in found.values if key[:2] == (reason, path))
 
 
 def _looks(seen: Seen, kind: str) -> str:

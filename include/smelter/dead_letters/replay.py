@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -17,19 +16,19 @@ import pyarrow as pa
 
 from smelter.dead_letters.files import FileAgain, read_files_again
 from smelter.dead_letters.filters import Filters
-from smelter.dead_letters.letters import Letters, letters_in_spark
+from smelter.dead_letters.letters import Letters
 from smelter.dead_letters.run import NO_HOOKS, Hooks, Runs, raise_trouble, running
-from smelter.dead_letters.work import Replayed, Work, do
-from smelter.lake.home import BRONZE, DEAD_LETTERS, Lake
+from smelter.dead_letters.work import Replayed, Task, Work, do, do_share
+from smelter.dead_letters.workers import cores, each_in_a_process
+from smelter.lake.home import BRONZE, Lake
 from smelter.lake.lease import DEFAULT_WAIT_SECONDS
-from smelter.lake.session import jvm_of, start_spark
 from smelter.lake.tables import active_contract, load_table
 from smelter.records import Limits
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-HERE_LETTERS = 250_000  # more than this are worth the start of a JVM
+HERE_LETTERS = 50_000  # more than this are worth several processes
 _OUTCOME = "outcome binary"
 
 
@@ -119,40 +118,33 @@ def worth_a_try(lake: Lake, dataset: str, filters: Filters) -> tuple[Filters, st
 def _judged(
     runs: Runs, work: Work, letters: Letters, filters: Filters, count: int, wishes: Wishes, spark: SparkSession | None
 ) -> Sequence[Replayed]:
-    """In this process, or as tasks of a Spark job where there are very many."""
+    """In this process, in several, or as tasks of Spark where somebody gives a session."""
     if not count:
         return []
-    if count <= wishes.here_letters:
+    if count <= wishes.here_letters and spark is None:
         done: Sequence[Replayed] = [do(replace(work, reach=runs.hooks.reach), letters.whole(filters))]
     else:
-        runs.hooks.say(f"{count:,} letters: starting Spark")
-        with _session(runs, spark) as session:
-            rows = letters_in_spark(session, runs.dataset, filters).mapInArrow(_task_of(work), _OUTCOME).collect()
-        done = [msgspec.json.decode(bytes(row.outcome), type=Replayed) for row in rows]
+        lake = Lake(runs.lake.root, runs.lake.jars, runs.lake.address)  # without what it has open
+        shares = letters.shares(cores() if spark is None else spark.sparkContext.defaultParallelism)
+        tasks = [Task(work, lake, runs.dataset, filters, share) for share in shares]
+        done = list(each_in_a_process(do_share, tasks) if spark is None else _on_spark(spark, tasks))
     for one in done:
         raise_trouble(one.trouble)
     return done
 
 
-@contextmanager
-def _session(runs: Runs, spark: SparkSession | None) -> Iterator[SparkSession]:
-    if spark is not None:
-        yield spark
-        return
-    folder = runs.lake.job_folder(DEAD_LETTERS, runs.dataset)
-    session = start_spark(runs.lake, f"replay {runs.dataset}", folder, builds=True)
-    if runs.held is not None:
-        runs.held.share_with(jvm_of(session))
-    try:
-        yield session
-    finally:
-        session.stop()
+def _on_spark(spark: SparkSession, tasks: Sequence[Task]) -> list[Replayed]:
+    """One row per task goes in, one outcome per task comes out, as for the stream's batches."""
+    numbers = spark.range(0, len(tasks), 1, len(tasks))
+    rows = numbers.mapInArrow(_task_of(tuple(tasks)), _OUTCOME).collect()
+    return [msgspec.json.decode(bytes(row.outcome), type=Replayed) for row in rows]
 
 
-def _task_of(work: Work):  # type: ignore[no-untyped-def]  # Spark's own signature
+def _task_of(tasks: tuple[Task, ...]):  # type: ignore[no-untyped-def]  # Spark's own signature
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        outcome = msgspec.json.encode(do(work, batches))
-        yield pa.RecordBatch.from_arrays([pa.array([outcome], pa.binary())], names=["outcome"])
+        for batch in batches:
+            outcomes = [msgspec.json.encode(do_share(tasks[number])) for number in batch.column(0).to_pylist()]
+            yield pa.RecordBatch.from_arrays([pa.array(outcomes, pa.binary())], names=["outcome"])
 
     return run
 

@@ -28,7 +28,7 @@ from smelter.lake.data_files import TableShape
 from smelter.lake.home import BRONZE, DEAD_LETTERS, RESOLUTIONS, Lake
 from smelter.lake.lease import DEFAULT_WAIT_SECONDS, Lease, lease
 from smelter.lake.removal import remove_batch
-from smelter.lake.tables import ACTIVE, active_contract, load_table
+from smelter.lake.tables import ACTIVE, active_contract, ensure_tables, load_table
 from smelter.lake.written import WrittenFile
 from smelter.records import Limits
 
@@ -169,7 +169,7 @@ def running(
     wait_seconds: float = DEFAULT_WAIT_SECONDS,
 ) -> Iterator[Runs]:
     """Be the only one who changes what letters are; a run that was interrupted is finished first."""
-    load_table(lake, BRONZE, dataset)
+    ensure_tables(lake, active_contract(load_table(lake, BRONZE, dataset)))  # resolutions may be of an older version
     with lease(lake, DEAD_LETTERS, dataset, what, wait_seconds, hooks.say) as held:
         Runs(lake, dataset, limits, hooks, wait_seconds, held).finish_prepared()
         yield Runs(lake, dataset, limits, hooks, wait_seconds, held)

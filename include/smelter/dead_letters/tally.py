@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from concurrent.futures import Future, ProcessPoolExecutor
-from contextlib import contextmanager
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from multiprocessing import get_context
 from typing import Any
 
 import msgspec
@@ -15,36 +12,24 @@ import pyarrow as pa
 
 from smelter.bronze.work import judge_of
 from smelter.contracts.observe import Seen
+from smelter.dead_letters.filters import Filters
+from smelter.dead_letters.letters import Letters, Share
 from smelter.dead_letters.work import judged, texts_of
+from smelter.lake.home import Lake
 from smelter.records import Limits, Problem, reason_of
 
-_IN_FLIGHT = 4  # batches that wait for a process, so that the reader is never far ahead
-_LOOKED_AT = 1000  # records of a batch whose unknown fields are looked at closely
-_MOST_VALUES = 20
+_MOST_KINDS = 20_000  # ways to fail that are told apart, of records with names that are all different
 Key = tuple[str, str, str]  # reason, field, rule
+Kind = tuple[Key, ...]  # all that is wrong with a letter
 
 
 @dataclass
 class Failing:
-    """Letters that fail in the same way."""
+    """Letters that fail in one way, perhaps among others."""
 
     letters: int = 0
     message: str = ""  # of one of them
     example: str = ""  # its id
-    values: Counter[str] = field(default_factory=Counter)  # what was found there, as far as it is worth keeping
-
-    def add(self, problem: Problem, letter: str) -> None:
-        """One more letter."""
-        self.letters += 1
-        self.message, self.example = self.message or problem.message, self.example or letter
-        if problem.found in self.values or len(self.values) <= _MOST_VALUES:
-            self.values[problem.found] += 1
-
-    def merge(self, other: Failing) -> None:
-        """What somebody else counted."""
-        self.letters += other.letters
-        self.message, self.example = self.message or other.message, self.example or other.example
-        self.values.update(other.values)
 
 
 @dataclass
@@ -52,21 +37,45 @@ class Tally:
     """What was found out about letters."""
 
     passing: Counter[str] = field(default_factory=Counter)  # by the reason that they have
-    failing: dict[Key, Failing] = field(default_factory=dict)  # a letter may fail in several ways
-    reasons: Counter[str] = field(default_factory=Counter)  # of those that fail, by the reason that they would have
-    mended: Counter[frozenset[Key]] = field(default_factory=Counter)  # all that is wrong with letters which another
-    # contract would take, to how many they are
-    unknown: dict[str, Seen] = field(default_factory=dict)  # what is in fields that the contract does not know
+    kinds: Counter[Kind] = field(default_factory=Counter)  # of those that fail
+    mended: Counter[frozenset[Key]] = field(default_factory=Counter)  # of those that another contract would take
+    examples: dict[Kind, tuple[str, tuple[Problem, ...]]] = field(default_factory=dict)  # a letter's id and problems
 
     def merge(self, other: Tally) -> None:
         """What somebody else found out."""
         self.passing.update(other.passing)
-        self.reasons.update(other.reasons)
+        self.kinds.update(other.kinds)
         self.mended.update(other.mended)
-        for key, one in other.failing.items():
-            self.failing.setdefault(key, Failing()).merge(one)
-        for name, seen in other.unknown.items():
-            self.unknown.setdefault(name, Seen()).merge(seen)
+        self.examples = {**other.examples, **self.examples}
+
+    def fail(self, letter: str, problems: tuple[Problem, ...]) -> Kind:
+        """One letter that fails; says of which kind it is."""
+        kind = tuple([(problem.reason, problem.field, problem.rule) for problem in problems])
+        if kind not in self.kinds and len(self.kinds) >= _MOST_KINDS:
+            kind = tuple((reason, "…", rule) for reason, _field, rule in kind)
+        self.kinds[kind] += 1
+        if kind not in self.examples:
+            self.examples[kind] = letter, problems
+        return kind
+
+    @property
+    def reasons(self) -> Counter[str]:
+        """Letters that fail, by the reason that they would have."""
+        found: Counter[str] = Counter()
+        for kind, letters in self.kinds.items():
+            found[str(reason_of(self.examples[kind][1]))] += letters
+        return found
+
+    @property
+    def failing(self) -> dict[Key, Failing]:
+        """Each way to fail with its letters; the most frequent first."""
+        found: dict[Key, Failing] = {}
+        for kind, letters in self.kinds.most_common():
+            letter, problems = self.examples[kind]
+            for key, problem in dict(zip(kind, problems, strict=True)).items():
+                one = found.setdefault(key, Failing(0, problem.message, letter))
+                one.letters += letters
+        return dict(sorted(found.items(), key=lambda item: -item[1].letters))
 
 
 @dataclass(frozen=True)
@@ -76,74 +85,69 @@ class Question:
     contract: str
     limits: Limits
     instead: str | None = None
-    looks_closely: bool = False  # at unknown fields
 
 
-def tally_of(question: Question, batches: Iterable[pa.RecordBatch], *, processes: int = 0) -> Tally:
-    """Judge all letters, here or in several processes."""
-    found = Tally()
-    with _counting(processes) as count:
-        for one in count(question, batches):
-            found.merge(one)
+@dataclass(frozen=True)
+class Task:
+    """A share of the letters that are meant; it travels to another process whole."""
+
+    question: Question
+    lake: Lake
+    dataset: str
+    filters: Filters
+    share: Share
+
+
+def tally_share(task: Task) -> Tally:
+    """Ask for the letters of a share, here where they are judged."""
+    with Letters(task.lake, task.dataset) as letters:
+        return tally_of(task.question, letters.whole(task.filters, task.share))
+
+
+def tally_of(question: Question, batches: Iterable[pa.RecordBatch]) -> Tally:
+    """Judge letters batch after batch."""
+    found, judge = Tally(), judge_of(question.contract, question.limits)
+    for letters in batches:
+        verdicts = judged(judge, letters)
+        reasons, names = letters.column("reason"), letters.column("_id")
+        found.passing.update(reasons.take(pa.array(verdicts.good)).to_pylist() if verdicts.bad else reasons.to_pylist())
+        kinds = {place: found.fail(names[place].as_py(), problems) for place, problems in verdicts.bad.items()}
+        if kinds and question.instead is not None:
+            places = list(kinds)
+            again = judged(judge_of(question.instead, question.limits), letters.take(pa.array(places)))
+            found.mended.update(Counter(frozenset(kinds[places[place]]) for place in again.good.tolist()))
     return found
 
 
-def count(question: Question, letters: pa.RecordBatch) -> Tally:
-    """One batch."""
-    judge = judge_of(question.contract, question.limits)
-    verdicts, found = judged(judge, letters), Tally()
-    reasons, names = letters.column("reason").to_pylist(), letters.column("_id").to_pylist()
-    found.passing.update(reasons[place] for place in verdicts.good.tolist())
+@dataclass
+class Sample:
+    """Some letters of each kind, looked at closely: what is in fields that the contract does not know or not allow."""
+
+    tally: Tally
+    unknown: dict[str, Seen] = field(default_factory=dict)
+    values: dict[Key, set[str]] = field(default_factory=dict)  # what was found, as the judge tells it
+
+
+def sample_of(question: Question, letters: pa.RecordBatch) -> Sample:
+    """Judge a few letters, and look at what they hold."""
+    judge, tally = judge_of(question.contract, question.limits), Tally()
+    verdicts, found = judged(judge, letters), Sample(tally)
+    known = set(judge.contract.source_names.values())
+    texts, names = texts_of(letters), letters.column("_id").to_pylist()
     for place, problems in verdicts.bad.items():
-        found.reasons[str(reason_of(problems))] += 1
-        for key, problem in {_key(problem): problem for problem in problems}.items():
-            found.failing.setdefault(key, Failing()).add(problem, names[place])
-    if verdicts.bad and question.instead is not None:
-        _try_instead(question, letters, verdicts.bad, found)
-    if verdicts.bad and question.looks_closely:
-        _look_closely(question, letters, list(verdicts.bad), found)
+        tally.fail(names[place], problems)
+        for problem in problems:
+            key = (problem.reason, problem.field, problem.rule)
+            found.values.setdefault(key, set()).add(problem.found)
+        record = _record(texts[place])
+        for name in record.keys() - known:
+            found.unknown.setdefault(name, Seen()).add(record[name])
     return found
 
 
-def _key(problem: Problem) -> Key:
-    return str(problem.reason), problem.field, problem.rule
-
-
-def _try_instead(
-    question: Question, letters: pa.RecordBatch, bad: dict[int, tuple[Problem, ...]], found: Tally
-) -> None:
-    places = list(bad)
-    again = judged(judge_of(question.instead or "", question.limits), letters.take(pa.array(places)))
-    for place in again.good.tolist():
-        found.mended[frozenset(map(_key, bad[places[place]]))] += 1
-
-
-def _look_closely(question: Question, letters: pa.RecordBatch, places: list[int], found: Tally) -> None:
-    """What stands in unknown fields of the record itself, from which their type is guessed."""
-    known = set(judge_of(question.contract, question.limits).contract.source_names.values())
-    for text in texts_of(letters.take(pa.array(places[:_LOOKED_AT]))):
-        try:
-            record: Any = msgspec.json.decode(text)
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-            continue
-        for name in record.keys() - known if isinstance(record, dict) else ():
-            found.unknown.setdefault(name, Seen()).add(record[name])
-
-
-@contextmanager
-def _counting(processes: int) -> Iterator[Any]:
-    if processes < 2:
-        yield lambda question, batches: (count(question, batch) for batch in batches)
-        return
-    with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
-        yield lambda question, batches: _in_pool(pool, question, batches)
-
-
-def _in_pool(pool: ProcessPoolExecutor, question: Question, batches: Iterable[pa.RecordBatch]) -> Iterator[Tally]:
-    waiting: list[Future[Tally]] = []
-    for batch in batches:
-        waiting.append(pool.submit(count, question, batch))
-        if len(waiting) > _IN_FLIGHT:
-            yield waiting.pop(0).result()
-    for one in waiting:
-        yield one.result()
+def _record(text: bytes) -> dict[str, Any]:
+    try:
+        record = msgspec.json.decode(text)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return {}
+    return record if isinstance(record, dict) else {}

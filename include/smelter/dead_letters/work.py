@@ -17,7 +17,10 @@ import numpy as np
 import pyarrow as pa
 
 from smelter.bronze.work import Trouble, judge_of
+from smelter.dead_letters.filters import Filters
+from smelter.dead_letters.letters import Letters, Share
 from smelter.lake.data_files import DataFileWriter, TableShape
+from smelter.lake.home import Lake
 from smelter.lake.letter_status import Outcome
 from smelter.lake.written import WrittenFile
 from smelter.records import Judge, Limits, Problem, Verdicts, errors_to_arrow, reason_of
@@ -41,6 +44,17 @@ class Work:
     reach: Callable[[str], None] | None = None
 
 
+@dataclass(frozen=True)
+class Task:
+    """A share of the letters that are meant, and what becomes of them; it travels to another process whole."""
+
+    work: Work
+    lake: Lake
+    dataset: str
+    filters: Filters
+    share: Share
+
+
 class Replayed(msgspec.Struct, frozen=True):
     """What a task brings back: numbers and data files, never a row."""
 
@@ -49,6 +63,12 @@ class Replayed(msgspec.Struct, frozen=True):
     bronze: list[WrittenFile] = []
     resolutions: list[WrittenFile] = []
     trouble: Trouble | None = None
+
+
+def do_share(task: Task) -> Replayed:
+    """Ask for the letters of the share, here where they are judged."""
+    with Letters(task.lake, task.dataset) as letters:
+        return do(task.work, letters.whole(task.filters, task.share))
 
 
 def do(work: Work, letters: Iterable[pa.RecordBatch]) -> Replayed:
@@ -84,7 +104,7 @@ class Desk:
     def take_in(self, letters: pa.RecordBatch) -> None:
         """Letters that hold their record."""
         found = judged(self.judge, letters)
-        home = letters.take(pa.array(found.good))
+        home = letters.take(pa.array(found.good)) if found.bad else letters
         self.passed.update(home.column("reason").to_pylist())
         self.write_rows(found.fields, home)
         self.resolve(home.select(IDENTITY), Outcome.REPLAYED)

@@ -50,7 +50,7 @@ def start_spark(lake: Lake, name: str, run_folder: Path, *, builds: bool = False
     from pyspark.sql import SparkSession
 
     builder = SparkSession.builder.appName(name)
-    if not _is_submitted():
+    if not is_submitted():
         builder = builder.master("local[*]").config("spark.sql.shuffle.partitions", _PARTS_PER_CORE * _cores())
         if builds:
             builder = builder.config("spark.driver.memory", f"{_build_megabytes()}m")
@@ -73,7 +73,7 @@ def start_spark(lake: Lake, name: str, run_folder: Path, *, builds: bool = False
 
 def jvm_of(session: SparkSession) -> int | None:
     """The process that writes for a session, if it is on this machine: it may outlive a Python that was killed."""
-    if _is_submitted():
+    if is_submitted():
         return os.getppid()
     gateway = getattr(getattr(session, "_sc", None), "_gateway", None)
     return getattr(getattr(gateway, "proc", None), "pid", None)
@@ -145,7 +145,7 @@ def _cores() -> int:
     return len(os.sched_getaffinity(0))
 
 
-def _is_submitted() -> bool:
+def is_submitted() -> bool:
     """Was this process started by spark-submit, which has its JVM and its master already?"""
     return "PYSPARK_GATEWAY_PORT" in os.environ
 

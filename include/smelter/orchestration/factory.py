@@ -19,6 +19,7 @@ SPARK_POOL = "spark"  # tasks that start a JVM of their own
 STREAMS_POOL = "streams"  # drivers of streams, which live beside them
 PLATFORM_TAG = "platform"
 BY_HAND_TAG = "by_hand"
+RUNS_THAT_WAIT = 16  # for people, of one DAG; the commands themselves see to it that only one of them writes
 
 
 def a_dag(
@@ -29,6 +30,7 @@ def a_dag(
     schedule: Any = None,
     dataset: Dataset | None = None,
     task_options: Mapping[str, Any] | None = None,
+    max_active_runs: int = 1,
     **options: Any,
 ) -> DAG:
     """A DAG of the platform; `runbook` is its file's own text, about the dataset that it names."""
@@ -46,7 +48,7 @@ def a_dag(
         schedule=schedule,
         start_date=START_DATE,
         catchup=False,
-        max_active_runs=1,
+        max_active_runs=max_active_runs,
         default_args={
             "owner": OWNER,
             "pool": SPARK_POOL,

@@ -2,22 +2,85 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from airflow.sdk import Param
 
 from smelter.orchestration.datasets import Dataset
 
-_MOMENT = r"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}([.]\d{1,6})?)?(Z|[+-]\d{2}:\d{2})?$"
+# The words on dead letters: `smelter.records.Reason` in its order, which a test compares, for importing it is heavy.
+REASONS = (
+    "file_unreadable",
+    "file_too_large",
+    "file_changed",
+    "truncated_batch",
+    "record_too_large",
+    "bad_encoding",
+    "not_json",
+    "not_an_object",
+    "duplicate_field",
+    "missing_field",
+    "unknown_field",
+    "wrong_type",
+    "rule_broken",
+)
+MOST_BECAUSE = 200
+_END = r"(?![\s\S])"  # Python's `$` lets a line break follow, and a browser's does not know \Z
+_MOMENT = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]{1,6})?)?(Z|[+-][0-9]{2}:[0-9]{2})?" + _END
+_FIELD = r"^[A-Za-z0-9_.\[\]-]{1,200}" + _END
+_RUN = r"^(replay|edit|discard):[0-9]{8}-[0-9]{6}-[0-9a-f]{4}" + _END
+# Everything but control characters and those that are not seen: line breaks, directions, joiners, byte order marks.
+_SEEN = r"^[^\u0000-\u001f\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]*" + _END
+_OPTIONAL = ["null", "string"]
 
 
-def window_params() -> dict[str, Param]:
+def window_params(what: str = "Files that arrived") -> dict[str, Param]:
     """Two moments, each of which may be left open; anything but a moment is refused by the form itself."""
-    about = "Files that arrived {} this moment; empty is all of them."
     return {
-        "since": _moment("Since", about.format("at or after")),
-        "until": _moment("Until", about.format("before")),
+        "since": _moment("Since", f"{what} at or after this moment; empty is all of them."),
+        "until": _moment("Until", f"{what} before this moment; empty is all of them."),
+    }
+
+
+def dry_run_param(description: str) -> dict[str, Param]:
+    """Only say what would happen."""
+    return {"dry_run": Param(False, type="boolean", title="Dry run", description=description)}
+
+
+def replay_params(known: Sequence[Dataset]) -> dict[str, Param]:
+    """Which letters are meant; the dataset has no default, so that nobody replays another one's by oversight."""
+    names, about_field = [dataset.name for dataset in known], "Letters with something wrong at this field, or below it."
+    return {
+        "dataset": Param(title="Dataset", description="Whose letters.", type="string", enum=names),
+        "reason": Param(
+            None,
+            title="Reason",
+            description="Letters with this word.",
+            type=_OPTIONAL,
+            enum=[None, *REASONS],
+            values_display={"null": "any"},
+        ),
+        "field": Param(None, title="Field", description=about_field, type=_OPTIONAL, pattern=_FIELD),
+        **window_params("Letters that were written"),
+        **dry_run_param("Only say what would pass, and ask nobody."),
+    }
+
+
+def undo_params() -> dict[str, Param]:
+    """Which run is to be taken back, and why; the reason is kept as it is typed, and read by nothing."""
+    about_run = "As its task told it, or smelt dlq runs lists it: replay:20260101-120000-0a1b."
+    return {
+        "run": Param(title="Run", description=about_run, type="string", pattern=_RUN),
+        "because": Param(
+            None,
+            title="Because",
+            description="Why, in one line; it is kept in the history of the letters.",
+            type=_OPTIONAL,
+            maxLength=MOST_BECAUSE,
+            pattern=_SEEN,
+        ),
+        **dry_run_param("Only say what would be taken back, and ask nobody."),
     }
 
 
@@ -30,5 +93,4 @@ def recover_words(dataset: Dataset, form: Mapping[str, Any]) -> list[str]:
 
 def _moment(title: str, description: str) -> Param:
     """The format makes the form show a calendar; only the pattern is checked by Airflow 3.3.2."""
-    text = ["null", "string"]
-    return Param(None, title=title, description=description, type=text, format="date-time", pattern=_MOMENT)
+    return Param(None, title=title, description=description, type=_OPTIONAL, format="date-time", pattern=_MOMENT)

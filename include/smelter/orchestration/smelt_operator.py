@@ -40,20 +40,21 @@ class SmeltOperator(BaseOperator):
 
     def __init__(
         self, *, words: Words, begins: Callable[[], None] | None = None, tells: Callable[[Any], str] | None = None,
-        **options: Any,
+        keeps: Callable[[Any], Any] | None = None, **options: Any,
     ) -> None:  # fmt: skip
-        """`words` may ask the form; `begins` runs first; `tells` puts the JSON of the command in words."""
+        """`words` may ask the form; `begins` runs first; `tells` puts the command's JSON in words, `keeps` in XCom."""
         super().__init__(**options)
         self.words = words
         self.begins = begins
         self.tells = tells
+        self.keeps = keeps
         self._process: subprocess.Popen[str] | None = None
 
     def execute(self, context: Context) -> Any:
-        """Run the command to its end; with `tells`, its report is the task's result."""
+        """Run the command to its end; with `tells`, its report is the task's result, or what `keeps` makes of it."""
         if self.begins is not None:
             self.begins()
-        words = list(self.words(context["params"]) if callable(self.words) else self.words)
+        words = list(self.words(_form(context)) if callable(self.words) else self.words)
         code, output, errors = self._run([*words, *(["--json"] if self.tells else [])])
         if code != 0:
             raise self._failure(words, code, errors or output)
@@ -98,9 +99,14 @@ class SmeltOperator(BaseOperator):
         report = json.loads("\n".join(output))
         for line in self.tells(report).splitlines():
             self.log.info("%s", line)
-        return report
+        return report if self.keeps is None else self.keeps(report)
 
     def _failure(self, words: list[str], code: int, lines: list[str]) -> AirflowException:
         is_worth_another = code < 0 or code >= Unreachable.exit_code
         kind = AirflowException if is_worth_another else AirflowFailException
         return kind(f"smelt {' '.join(words)} ended with {code}: " + "\n".join(lines[-_KEPT_LINES:]))
+
+
+def _form(context: Context) -> dict[str, Any]:
+    """What a person answered, and when they did: the same moment for every task and attempt of the run."""
+    return {**context["params"], "asked_at": context["dag_run"].run_after.isoformat()}

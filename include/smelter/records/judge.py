@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
+import numpy as np
 import pyarrow as pa
 
 from smelter.contracts import Contract
@@ -78,10 +79,15 @@ class Judge:
 
     def judge_records(self, texts: Sequence[bytes], arrived_at: Ints) -> Verdicts:
         """Judge texts of single records, each with its own arrival, in microseconds."""
-        with _collector_paused():
-            found = self._sorter.sort_texts(texts, arrived_at)
-        fields = pa.RecordBatch.from_arrays(found.arrays, names=self.schema.names[: len(found.arrays)])
-        return Verdicts(fields, found.places, {place: bad.problems for place, bad in found.bad.items()})
+        parts, good, bad = [], [], {}
+        for first in range(0, len(texts), _MOST_AT_ONCE):
+            some, arrived = texts[first : first + _MOST_AT_ONCE], arrived_at[first : first + _MOST_AT_ONCE]
+            with _collector_paused():
+                found = self._sorter.sort_lines(some, arrived)
+            parts.append(pa.RecordBatch.from_arrays(found.arrays, names=self.schema.names[: len(found.arrays)]))
+            good.append(found.places + first)
+            bad.update({first + place: one.problems for place, one in found.bad.items()})
+        return Verdicts(pa.concat_batches(parts), np.concatenate(good), bad)
 
 
 class Judgement:

@@ -107,6 +107,15 @@ class Sorter:
         bad.update({places[place]: record for place, record in found.bad.items()})
         return Sorted(found.arrays, np.array(places, np.int64)[found.places], bad)
 
+    def sort_lines(self, texts: Sequence[bytes], arrived_at: Arrival) -> Sorted:
+        """The same for texts that may be anything; those that are one line each are first offered all together."""
+        joined = b"\n".join(texts)
+        if joined.count(b"\n") == len(texts) - 1:
+            events = self.decode_window(joined, is_array=False)
+            if events is not None and len(events) == len(texts):
+                return self._sort(events, _Texts(list(texts)), joined, arrived_at)
+        return self.sort_texts(texts, arrived_at)
+
     def _decoded(self, text: bytes, arrived_at: int) -> Any:
         """The decoded record, or why it is bad. Among nothing but bad ones, trying the decoder first is a waste."""
         if self._refused_in_a_row < _TRIES and not self._may_be_too_deep(text):

@@ -1,0 +1,38 @@
+"""Several processes for what is worth them; they end with the one that started them, whatever ends it."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from typing import TypeVar
+
+Task = TypeVar("Task")
+Result = TypeVar("Result")
+_PARENT_DEATH_SIGNAL = 1  # of Linux's prctl
+
+
+def cores() -> int:
+    """How many processes can work at once."""
+    return len(os.sched_getaffinity(0))
+
+
+def each_in_a_process(function: Callable[[Task], Result], tasks: Sequence[Task]) -> Iterator[Result]:
+    """What the function makes of each task, in their order; one task alone is done here."""
+    if len(tasks) < 2:
+        yield from map(function, tasks)
+        return
+    with ProcessPoolExecutor(
+        len(tasks), mp_context=get_context("spawn"), initializer=_end_with, initargs=(os.getpid(),)
+    ) as pool:
+        yield from pool.map(function, tasks)
+
+
+def _end_with(parent: int) -> None:
+    """A process whose parent was killed would wait for work for ever."""
+    ctypes.CDLL(None).prctl(_PARENT_DEATH_SIGNAL, signal.SIGKILL)
+    if os.getppid() != parent:
+        os.kill(os.getpid(), signal.SIGKILL)

@@ -1,0 +1,79 @@
+"""A person says yes or no to a plan: what a task before found out is shown, and only a yes lets the next task run."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+from airflow.providers.standard.operators.hitl import ApprovalOperator
+from airflow.sdk.exceptions import AirflowSkipException
+
+from smelter.orchestration.factory import STREAMS_POOL
+
+if TYPE_CHECKING:
+    from airflow.sdk import Context
+
+PATIENCE = timedelta(days=7)
+
+
+@dataclass(frozen=True)
+class Question:
+    """What the planning task leaves for the approval, as its XCom."""
+
+    subject: str
+    plan: str
+    needless: str = ""  # why nobody need be asked
+
+
+class ApproveOperator(ApprovalOperator):
+    """Shows the plan of the task before it and waits, in no pool and without a worker. No answer is a no.
+
+    Nothing of it is a template: a plan repeats what records hold, and that must never be rendered.
+    """
+
+    template_fields = ()
+    ui_color = "#e9c46a"
+
+    def __init__(self, *, plan: str, about: str, **options: Any) -> None:
+        """`plan` is the task whose XCom is a `Question`; `about` says, in Markdown, what an answer leads to."""
+        waiting = {"defaults": self.REJECT, "response_timeout": PATIENCE, "pool": STREAMS_POOL}
+        super().__init__(subject="Is this plan to be carried out?", **{**waiting, **options})
+        self.plan = plan
+        self.about = about
+
+    def execute(self, context: Context) -> Any:
+        """Ask, unless it is a dry run or there is nothing to ask about: then this task and the next are skipped."""
+        if context["params"]["dry_run"]:
+            raise AirflowSkipException("a dry run: nobody is asked, and nothing is changed")
+        question = Question(**context["ti"].xcom_pull(task_ids=self.plan))
+        if question.needless:
+            raise AirflowSkipException(question.needless)
+        self.subject = question.subject
+        self.body = f"{self.about}\n\n{as_code(question.plan)}\n"
+        return super().execute(context)
+
+    def execute_complete(self, context: Context, event: dict[str, Any]) -> Any:
+        """Somebody answered, or time is up; who it was is in the log and in this task's XCom."""
+        self.log.info("%s", _answer(event))
+        return super().execute_complete(context, event)
+
+
+def as_code(text: str) -> str:
+    """Markdown that shows every line as it is, whatever a record put into it; Airflow 3.3.2 joins lines of a block."""
+    return "\n".join(f"- {_span(line.strip())}" for line in text.splitlines() if line.strip())
+
+
+def _span(line: str) -> str:
+    """Nothing inside has a meaning, and only as many backticks as began it end it: one more than the line has."""
+    ticks = "`" * (max(map(len, re.findall("`+", line)), default=0) + 1)
+    return f"{ticks} {line} {ticks}"
+
+
+def _answer(event: dict[str, Any]) -> str:
+    who = event.get("responded_by_user")
+    chosen = ", ".join(event.get("chosen_options") or ["no answer"])
+    if who is None:
+        return f"nobody answered within {PATIENCE.days} days, which is a no: {chosen}"
+    return f"{chosen}, says {who['name'] if isinstance(who, dict) else who.name}"
