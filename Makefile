@@ -39,9 +39,10 @@ test: setup ## Check style, imports and types, then test every room (ROOM=name f
 lint: setup ## Check style, imports and types only
 	@.venv/bin/python tests/run_rooms.py --lint
 
-bench: setup ## Measure bronze and the judge beside the alternatives, the stream and silver against themselves
+bench: setup ## Measure bronze and the judge beside the alternatives, replay beside bronze, the stream and silver against themselves
 	@$(SMELT) bench bronze
 	@$(SMELT) bench silver
+	@$(SMELT) bench replay
 	@$(SMELT) bench judge
 	@$(SMELT) bench stream
 

@@ -30,11 +30,12 @@ def submit(lake: Path, job: str, *words: str) -> str:
 @pytest.mark.jvm
 def test_the_jobs_run_under_spark_submit(tmp_path: Path) -> None:
     lake = tmp_path / "lake"
-    assert run(["--lake", str(lake), "produce", "events", "--count", "50", "--seed", "1", "--missing", "10%"]) == 0
+    assert run(["--lake", str(lake), "produce", "events", "--count", "50", "--seed", "1"]) == 0
+    (lake / "landing" / "events" / "bad.json").write_text('{"user_id": "ann"}\n' * 3)
     said = submit(lake, "ingest_bronze.py", "events", "--drain")
-    assert "events: 1 file, 50 records: 45 in bronze, 5 in dead letters" in said
-    assert "silver.events: 45 new of 45 rows of bronze" in submit(lake, "build_silver.py", "events")
+    assert "events: 2 files, 53 records: 50 in bronze, 3 in dead letters" in said
+    assert "silver.events: 50 new of 50 rows of bronze" in submit(lake, "build_silver.py", "events")
     assert "gold.sessions: " in submit(lake, "build_gold.py", "events")
     said = submit(lake, "replay.py", "events")
-    assert "events: 0 letters went to bronze under events@1, 5 failed again and stay open" in said
+    assert "events: 0 letters went to bronze under events@1, 3 failed again and stay open" in said
     assert run(["--lake", str(lake), "reconcile"]) == 0
