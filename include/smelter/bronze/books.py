@@ -55,7 +55,8 @@ class Books:
 
     def _heed_runs(self) -> None:
         """A file that such a run read again was in a batch before: only its size and time are others since."""
-        runs: list[Done | Intent] = [*self._runs.done(), *self._runs.prepared()]
+        runs: list[Done | Intent] = [*self._runs.prepared()]  # first: one that goes on meanwhile is in both
+        runs += self._runs.done()
         for run in runs:
             self.committed.update({one.unit.source: one.unit for one in run.receipts})
             self.last_ingested_at = max(self.last_ingested_at, run.ingested_at)

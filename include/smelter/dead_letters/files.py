@@ -17,14 +17,15 @@ import numpy as np
 import pyarrow as pa
 
 from smelter.bronze.stage import Stage
-from smelter.dead_letters.run import Runs
-from smelter.dead_letters.work import Desk, Replayed, Work
-from smelter.lake.batches import BatchRecords, Receipt, Unit
+from smelter.dead_letters.receipts import last_receipts
+from smelter.dead_letters.run import Runs, raise_trouble
+from smelter.dead_letters.work import Desk, Replayed, Work, trouble_of
+from smelter.lake.batches import Receipt, Unit
 from smelter.lake.data_files import DataFileWriter, TableShape
 from smelter.lake.identities import Positions, positions_of
 from smelter.lake.letter_status import Outcome
 from smelter.lake.resolutions import resolved
-from smelter.lake.sources import arrival_of, path_of
+from smelter.lake.sources import arrival_of, later_reading_of, path_of
 from smelter.lake.written import WrittenFile
 from smelter.records import DeadLetter, Judged, Problem, Reason, Source, letters_to_arrow
 
@@ -38,6 +39,7 @@ _OTHER_RECORDS = (
     "the file holds other records than those of it that are in the tables; "
     "smelt ingest --reread FILE takes it as a new source"
 )
+_READ_SINCE = "the file was taken in again since, as a new source; smelt dlq discard closes this letter"
 
 
 class _Not(Exception):
@@ -70,6 +72,9 @@ class FilesAgain:
     files: tuple[FileAgain, ...]
 
 
+NO_FILES = FilesAgain(Replayed(), [], [], ())
+
+
 @dataclass
 class _File:
     """One file while it is read: what is known of it, and what it turns out to hold."""
@@ -79,6 +84,7 @@ class _File:
     bronze: Positions = field(default_factory=lambda: _NOTHING)
     standing: Positions = field(default_factory=lambda: _NOTHING)  # letters about single records of it
     receipt: Receipt | None = None  # of its last reading
+    is_read_since: bool = False  # under a new name, with `--reread`
     rows: int = 0
     new_letters: int = 0
     went_home: list[int] = field(default_factory=list)
@@ -90,18 +96,24 @@ def read_files_again(runs: Runs, work: Work, letters: Sequence[dict[str, Any]]) 
     desk, shape = Desk(work), TableShape.of(runs.letters)
     new = DataFileWriter(shape)
     receipts: list[Receipt] = []
-    found = [_read(desk, file, work, shape, new, receipts) for file in _files(runs, letters)]
-    replayed = Replayed(dict(desk.passed), dict(desk.failed), desk.bronze.finish(), desk.resolutions.finish())
-    return FilesAgain(replayed, new.finish(), receipts, tuple(found))
+    try:
+        found = [_read(desk, file, work, shape, new, receipts) for file in _files(runs, letters)]
+        replayed = Replayed(dict(desk.passed), dict(desk.failed), desk.bronze.finish(), desk.resolutions.finish())
+        return FilesAgain(replayed, new.finish(), receipts, tuple(found))
+    except OSError as problem:
+        desk.discard()
+        new.discard()
+        raise_trouble(trouble_of(problem, work))
+        raise
 
 
-def rehearse_files(runs: Runs, work: Work, letters: Sequence[dict[str, Any]]) -> tuple[FileAgain, ...]:
+def rehearse_files(runs: Runs, work: Work, letters: Sequence[dict[str, Any]]) -> FilesAgain:
     """What reading them again would do; nothing is written."""
     desk, shape = Desk(work), TableShape.of(runs.letters)
     new = DataFileWriter(shape)
     found = [_read(desk, file, work, shape, new, [], is_rehearsal=True) for file in _files(runs, letters)]
     desk.discard()
-    return tuple(found)
+    return FilesAgain(Replayed(dict(desk.passed), dict(desk.failed)), [], [], tuple(found))
 
 
 def _read(
@@ -122,7 +134,7 @@ def _read(
 
 
 def _files(runs: Runs, letters: Sequence[dict[str, Any]]) -> Iterable[_File]:
-    known = _last_receipts(runs)
+    known = last_receipts(runs)
     sources = sorted({letter["_source"] for letter in letters})
     rows, held = (positions_of(table, sources) for table in (runs.bronze, runs.letters))
     closed = resolved(runs.lake, runs.dataset, sources)
@@ -130,13 +142,8 @@ def _files(runs: Runs, letters: Sequence[dict[str, Any]]) -> Iterable[_File]:
         ours = {int(letter["_position"]): letter for letter in group}
         standing = closed.standing(source, held.get(source, _NOTHING))
         others = np.setdiff1d(standing, np.fromiter(ours, np.int64, len(ours)))
-        yield _File(source, ours, rows.get(source, _NOTHING), others, known.get(source))
-
-
-def _last_receipts(runs: Runs) -> dict[str, Receipt]:
-    places = (BatchRecords(runs.lake.receipts(runs.dataset)), runs.records)
-    done = sorted((one for records in places for one in records.done()), key=lambda one: one.ingested_at)
-    return {receipt.unit.source: receipt for one in done for receipt in one.receipts}
+        is_read_since = later_reading_of(source) in known
+        yield _File(source, ours, rows.get(source, _NOTHING), others, known.get(source), is_read_since)
 
 
 class _Reader:
@@ -154,15 +161,19 @@ class _Reader:
         """Judge all of it, and let what is new through if the file is what it should be to the end."""
         try:
             handle = os.open(path_of(self._file.source), os.O_RDONLY | os.O_NONBLOCK)
-            try:
-                return self._judge(handle, _unit(handle, self._file.source))
-            finally:
-                os.close(handle)
-        except _Not as refusal:
-            self._refuse(refusal.reason, str(refusal))
         except OSError as problem:
             self._refuse(Reason.FILE_UNREADABLE, f"the file cannot be read: {problem.strerror}")
-        return None
+            return None
+        try:
+            return self._judge(handle, _unit(handle, self._file.source))
+        except _Not as refusal:
+            self._refuse(refusal.reason, str(refusal))
+            return None
+        except OSError:
+            self.discard()
+            raise
+        finally:
+            os.close(handle)
 
     def _is_what_was_read(self, handle: int, unit: Unit) -> bool:
         last = self._file.receipt
@@ -175,7 +186,13 @@ class _Reader:
 
     def _judge(self, handle: int, unit: Unit) -> Receipt:
         file = self._file
-        if not self._is_what_was_read(handle, unit):
+        if file.is_read_since:  # its records are in the tables under that name
+            raise _Not(Reason.FILE_CHANGED, _READ_SINCE)
+        try:
+            is_what_was_read = self._is_what_was_read(handle, unit)
+        except OSError as problem:
+            raise _Not(Reason.FILE_UNREADABLE, f"the file cannot be read: {problem.strerror}") from problem
+        if not is_what_was_read:
             raise _Not(Reason.FILE_CHANGED, _OTHER_RECORDS)
         source = Source(file.source, unit.length, arrival_of(unit.modified_ns), lambda: _reopened(handle))
         judgement = self._desk.judge.judge(source)
@@ -226,19 +243,23 @@ class _Reader:
 
     def _fail(self, position: int, letter: DeadLetter) -> None:
         """A record that its letter did not hold is kept with the attempt; one about the file holds none still."""
-        identity = _identities([self._file.letters[position]])
+        identity, is_news = _identities([self._file.letters[position]]), bool(self._file.rows or self._file.new_letters)
         if letter.reason in _ABOUT_THE_FILE or letter.reason is Reason.RECORD_TOO_LARGE:
             self.problem = letter.errors[0].message
-            self._desk.fail(identity, [letter.errors])
+            self._desk.fail(identity, [letter.errors], is_news=is_news)
             return
         raw = letter.raw_bytes if letter.raw_bytes is not None else letter.raw.encode()
         texts = {"raw": pa.array([letter.raw]), "raw_bytes": pa.array([raw], pa.binary())}
-        self._desk.fail(identity, [letter.errors], **texts)
+        self._desk.fail(identity, [letter.errors], is_news=True, **texts)
+
+    def discard(self) -> None:
+        """Take back what was written of the file."""
+        self._rows.discard()
+        self._letters.discard()
 
     def _refuse(self, reason: Reason, message: str) -> None:
         """Nothing of the file is kept; its letters stay open."""
-        self._rows.discard()
-        self._letters.discard()
+        self.discard()
         file = self._file
         file.rows, file.new_letters, file.went_home, file.failed = 0, 0, [], {}
         self.problem = message

@@ -5,12 +5,13 @@ Judges and writes nothing, without a JVM: a million letters are a matter of seco
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from smelter.contracts import Contract
-from smelter.dead_letters.files import FileAgain, rehearse_files
+from smelter.dead_letters.files import NO_FILES, FileAgain, FilesAgain, rehearse_files
 from smelter.dead_letters.filters import Filters
 from smelter.dead_letters.letters import Letters
 from smelter.dead_letters.propose import Proposal, changed, measured, proposals_of, recovered_by
@@ -21,7 +22,7 @@ from smelter.lake.home import BRONZE, Lake
 from smelter.lake.tables import active_contract, load_table
 from smelter.records import Limits
 
-_WORTH_PROCESSES = 50_000  # letters; fewer are judged before others have started
+_WORTH_PROCESSES = 100_000  # letters; fewer are judged before others have started
 
 
 @dataclass(frozen=True)
@@ -59,20 +60,17 @@ def plan(lake: Lake, dataset: str, filters: Filters, limits: Limits, contract: C
         together = changed(active, ideas) if ideas else None
         question = replace(question, instead=None if together is None else _text(together))
         found = _tally(lake, dataset, question, letters, filters, whole)
-        again = _files(lake, dataset, question, letters.from_files(filters)) if from_files else ()
+        again = _files(lake, dataset, question, letters.from_files(filters)) if from_files else NO_FILES
     failing = found.failing
-    would_pass, would_fail = dict(found.passing.most_common()), dict(found.reasons.most_common())
-    for one in again:
-        counts = would_fail if one.problem else would_pass
-        counts[one.reason] = counts.get(one.reason, 0) + one.letters
+    passing = found.passing + Counter(again.replayed.passed)
     return Plan(
         dataset,
         (contract or active).label,
         whole + from_files,
-        would_pass,
-        would_fail,
+        dict(passing.most_common()),
+        dict((found.reasons + Counter(again.replayed.failed)).most_common()),
         tuple(failing.items()),
-        again,
+        again.files,
         tuple(measured(ideas, failing, found.mended)),
         found.mended,
     )
@@ -96,7 +94,7 @@ def _tally(lake: Lake, dataset: str, question: Question, letters: Letters, filte
     return found
 
 
-def _files(lake: Lake, dataset: str, question: Question, letters: list[dict[str, Any]]) -> tuple[FileAgain, ...]:
+def _files(lake: Lake, dataset: str, question: Question, letters: list[dict[str, Any]]) -> FilesAgain:
     runs = Runs(lake, dataset, question.limits)
     return rehearse_files(runs, replace(runs.new("plan"), contract=question.contract), letters)
 

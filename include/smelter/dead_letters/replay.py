@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import msgspec
 import pyarrow as pa
 
-from smelter.dead_letters.files import FileAgain, read_files_again
+from smelter.dead_letters.files import NO_FILES, FileAgain, read_files_again
 from smelter.dead_letters.filters import Filters
 from smelter.dead_letters.letters import Letters
 from smelter.dead_letters.run import NO_HOOKS, Hooks, Runs, raise_trouble, running
@@ -28,7 +28,7 @@ from smelter.records import Limits
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-HERE_LETTERS = 50_000  # more than this are worth several processes
+HERE_LETTERS = 150_000  # more than this are worth a second process
 _OUTCOME = "outcome binary"
 
 
@@ -81,15 +81,15 @@ def replay(
             whole, from_files = letters.count(filters)
             work = replace(runs.new("replay"), notes_failures=not wishes.only_passing)
             done = _judged(runs, work, letters, filters, whole, wishes, spark)
-            again = read_files_again(runs, work, letters.from_files(filters)) if from_files else None
-        parts = [*done, *([again.replayed] if again is not None else [])]
+            again = read_files_again(runs, work, letters.from_files(filters)) if from_files else NO_FILES
+        parts = [*done, again.replayed]
         report = ReplayReport(
             dataset,
             runs.contract.label,
             work.token,
             _total(one.passed for one in parts),
             _total(one.failed for one in parts),
-            again.files if again is not None else (),
+            again.files,
         )
         resolutions = [file for one in parts for file in one.resolutions]
         if not resolutions:
@@ -98,8 +98,8 @@ def replay(
             work,
             resolutions,
             bronze=[file for one in parts for file in one.bronze],
-            letters=again.letters if again is not None else (),
-            receipts=again.receipts if again is not None else (),
+            letters=again.letters,
+            receipts=again.receipts,
         )
         return report
 
@@ -127,7 +127,7 @@ def _judged(
         lake = Lake(runs.lake.root, runs.lake.jars, runs.lake.address)  # without what it has open
         shares = letters.shares(cores() if spark is None else spark.sparkContext.defaultParallelism)
         tasks = [Task(work, lake, runs.dataset, filters, share) for share in shares]
-        done = list(each_in_a_process(do_share, tasks) if spark is None else _on_spark(spark, tasks))
+        done = each_in_a_process(do_share, tasks) if spark is None else _on_spark(spark, tasks)
     for one in done:
         raise_trouble(one.trouble)
     return done

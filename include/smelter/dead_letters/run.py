@@ -11,7 +11,7 @@ import getpass
 import secrets
 import socket
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 
@@ -127,14 +127,16 @@ class Runs:
         return self.records.done()
 
     def _commit(self, intent: Intent, *, may_be_there: bool) -> None:
-        with ExitStack() as leases:
-            if intent.removes:
-                what = f"smelt dlq, {intent.token}"
-                leases.enter_context(lease(self.lake, BRONZE, self.dataset, what, self._wait_seconds, self.hooks.say))
+        with self._bronze_lease(intent) if intent.removes else nullcontext():
             snapshots = commit_intent(self.lake, self.dataset, intent, self.hooks.reach, may_be_there=may_be_there)
         self.hooks.reach("committed")
         self.records.finish(intent, snapshots)
         self.hooks.reach("done")
+
+    def _bronze_lease(self, intent: Intent) -> AbstractContextManager[Lease]:
+        """Rows leave bronze: nobody may write its files anew meanwhile."""
+        what = f"smelt dlq, {intent.token}"
+        return lease(self.lake, BRONZE, self.dataset, what, self._wait_seconds, self.hooks.say)
 
     def _has_lost_files(self, intent: Intent) -> bool:
         places = ((self.letters, intent.letters, _ROWS), (self.bronze, intent.bronze, _ROWS))
@@ -146,8 +148,9 @@ class Runs:
 
     def _take_back(self, intent: Intent) -> None:
         """Resolutions come last: as long as they are not there, rows can go and the letters are open as before."""
-        for table in (self.bronze, self.letters):
-            remove_batch(table, intent.token, intent.token)
+        with self._bronze_lease(intent):
+            for table in (self.bronze, self.letters):
+                remove_batch(table, intent.token, intent.token)
         self.records.forget_intent(intent)
 
     def _newest(self) -> datetime | None:

@@ -13,11 +13,11 @@ from typing import Any
 import pyarrow as pa
 
 from smelter.dead_letters.letters import BATCH_ROWS
-from smelter.dead_letters.run import NO_HOOKS, Hooks, Runs, running
+from smelter.dead_letters.receipts import receipts_without
+from smelter.dead_letters.run import NO_HOOKS, Hooks, running
 from smelter.dead_letters.work import IDENTITY, Desk
 from smelter.errors import Refused
 from smelter.explore import Explorer, connect
-from smelter.lake.batches import BatchRecords, Receipt
 from smelter.lake.home import Lake
 from smelter.lake.lease import DEFAULT_WAIT_SECONDS
 from smelter.lake.letter_status import Outcome, status_sql
@@ -30,12 +30,27 @@ select dataset, action, run, count(*) filter (outcome in ('replayed', 'edited', 
   count(*) filter (outcome = 'failed') as failed, min(resolved_at) as moment, min(who) as who
 from dead_letters.resolutions where run = $run or split_part(run, ':', 2) = $run group by dataset, action, run
 """
-_LATER = """
-select later.run, later.action, count(*) from dead_letters.resolutions r join dead_letters.resolutions later
+# The first thing that happens to a letter which a run has closed is the undoing of that run.
+_UNDONE = f"""
+select later.run from dead_letters.resolutions r join dead_letters.resolutions later
 on later.dataset = r.dataset and later._source = r._source and later._position = r._position
   and later.resolved_at > r.resolved_at
-where r.run = $run and r.outcome <> 'failed' group by all order by max(later.resolved_at) desc limit 1
-"""
+where r.run = $run and r.{_CLOSING} order by later.resolved_at limit 1
+"""  # noqa: S608
+_GONE = f"""
+select count(*) from (
+  select _source, _position, max_by(outcome, resolved_at) as outcome, max(resolved_at) as resolved_at
+  from dead_letters.resolutions where dataset = $dataset
+    and _source in (select _source from dead_letters.resolutions where run = $run) group by _source, _position
+) r anti join __letters__ l using (_source, _position)
+where r.{_CLOSING} and r.resolved_at >= (select min(resolved_at) from dead_letters.resolutions where run = $run)
+"""  # noqa: S608
+_BROUGHT = "from dead_letters.resolutions where run = $run and outcome = 'failed' and raw is not null"
+_MOVED = f"""
+select run, count(*) from __letters__ l where status <> 'open' and (_batch = $run or exists (
+  {_BROUGHT} and _source = l._source and _position = l._position
+)) group by run order by max(resolved_at) desc limit 1
+"""  # noqa: S608
 
 
 @dataclass(frozen=True)
@@ -98,9 +113,10 @@ def undo(
             work = runs.new("undo")
             desk = Desk(work)
             letters = _reopen(explorer, desk, found, because)
+            receipts = receipts_without(runs, explorer, found.run)
         has_rows = found.action in ("replay", "edit")
         removes = [found.run] if has_rows else []
-        runs.commit(work, desk.resolutions.finish(), receipts=_receipts_before(runs, found.run), removes=removes)
+        runs.commit(work, desk.resolutions.finish(), receipts=receipts, removes=removes)
         return Undone(found.dataset, found.run, work.token, letters, has_rows)
 
 
@@ -113,18 +129,13 @@ def refuse_unless_undoable(explorer: Explorer, found: RunFound) -> None:
             data=_NOTHING,
             next_step=f"smelt dlq replay {found.dataset}",
         )
-    later = explorer.execute(_LATER, {"run": found.run}).fetchone()
-    if later is not None and later[1] == "undo":
+    undone = explorer.execute(_UNDONE, {"run": found.run}).fetchone()
+    if undone is not None:
         raise Refused(
-            f"{found.run} was undone by {later[0]}", data=_NOTHING, next_step=f"smelt dlq replay {found.dataset}"
-        )
-    if later is not None:
-        raise Refused(
-            f"{later[0]} has done something with {later[2]:,} letters of {found.run} since",
-            data=_NOTHING,
-            next_step=f"smelt dlq undo {later[0]}",
+            f"{found.run} was undone by {undone[0]}", data=_NOTHING, next_step=f"smelt dlq replay {found.dataset}"
         )
     _refuse_without_letters(explorer, found)
+    _refuse_after_others(explorer, found)
 
 
 def _wrote(explorer: Explorer, found: RunFound) -> bool:
@@ -135,29 +146,25 @@ def _wrote(explorer: Explorer, found: RunFound) -> bool:
 
 
 def _refuse_without_letters(explorer: Explorer, found: RunFound) -> None:
-    """What retention has removed cannot be open again; letters that the run wrote may have a life of their own."""
-    letters = f'dead_letters."{found.dataset}"'
-    gone = _number(
-        explorer,
-        f"select count(*) from dead_letters.resolutions r anti join {letters} l using (_source, _position) "  # noqa: S608
-        f"where r.run = $run and {_CLOSING}",
-        found.run,
-    )
-    if gone:
+    """What retention has removed cannot be open again, be it closed by the run itself or later, in a file it read."""
+    values = {"run": found.run, "dataset": found.dataset}
+    row = explorer.execute(_GONE.replace("__letters__", _letters_of(found)), values).fetchone()
+    if row is not None and row[0]:
         raise Refused(
-            f"{gone:,} letters of {found.run} were removed since, because their time was up (dead_letters.keep)",
+            f"{row[0]:,} letters of {found.run} were removed since, because their time was up (dead_letters.keep)",
             data=_NOTHING,
             next_step=f"smelt dlq ls {found.dataset} --status all",
         )
-    moved = explorer.execute(
-        f"select run, count(*) from {letters} where _batch = $run and run is not null group by all limit 1",  # noqa: S608
-        {"run": found.run},
-    ).fetchone()
-    if moved is not None:
+
+
+def _refuse_after_others(explorer: Explorer, found: RunFound) -> None:
+    """Letters that the run wrote, or whose text it brought from a file, may have a life of their own since."""
+    row = explorer.execute(_MOVED.replace("__letters__", _letters_of(found)), {"run": found.run}).fetchone()
+    if row is not None:
         raise Refused(
-            f"{moved[0]} has done something with {moved[1]:,} letters that {found.run} wrote",
+            f"{row[0]} has done something with {row[1]:,} letters that {found.run} brought",
             data=_NOTHING,
-            next_step=f"smelt dlq undo {moved[0]}",
+            next_step=f"smelt dlq undo {row[0]}",
         )
 
 
@@ -174,8 +181,7 @@ def _reopen(explorer: Explorer, desk: Desk, found: RunFound, because: str) -> in
     before = status_sql(f'lake.dead_letters."{found.dataset}"', others, found.dataset)
     brought = (
         f"select {names}, reason, errors, raw, coalesce(raw_bytes, encode(raw)) as raw_bytes from ({before}) "  # noqa: S608
-        "semi join (from dead_letters.resolutions where run = $run and outcome = 'failed' and raw is not null) "
-        "using (_source, _position)"
+        f"semi join ({_BROUGHT}) using (_source, _position)"
     )
     for batch in explorer.execute(brought, {"run": found.run}).batches(BATCH_ROWS):
         more: dict[str, Any] = {name: batch.column(name) for name in ("reason", "errors", "raw", "raw_bytes")}
@@ -183,13 +189,8 @@ def _reopen(explorer: Explorer, desk: Desk, found: RunFound, because: str) -> in
     return count
 
 
-def _receipts_before(runs: Runs, token: str) -> list[Receipt]:
-    """Of each file that the run read again the receipt that it had before."""
-    places = (BatchRecords(runs.lake.receipts(runs.dataset)), runs.records)
-    done = sorted((one for records in places for one in records.done()), key=lambda one: one.ingested_at)
-    sources = {one.unit.source for run in done if run.token == token for one in run.receipts}
-    before = {one.unit.source: one for run in done if run.token != token for one in run.receipts}
-    return [before[source] for source in sorted(sources) if source in before]
+def _letters_of(found: RunFound) -> str:
+    return f'dead_letters."{found.dataset}"'
 
 
 def _number(explorer: Explorer, question: str, run: str) -> int:

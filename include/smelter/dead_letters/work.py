@@ -82,8 +82,13 @@ def do(work: Work, letters: Iterable[pa.RecordBatch]) -> Replayed:
         return Replayed(dict(desk.passed), dict(desk.failed), desk.bronze.finish(), desk.resolutions.finish())
     except OSError as problem:
         desk.discard()
-        where = str(problem.filename or work.bronze.location)
-        return Replayed(trouble=Trouble(problem.errno or errno.EIO, problem.strerror or str(problem), where))
+        return Replayed(trouble=trouble_of(problem, work))
+
+
+def trouble_of(problem: OSError, work: Work) -> Trouble:
+    """Why something could not be written."""
+    where = str(problem.filename or work.bronze.location)
+    return Trouble(problem.errno or errno.EIO, problem.strerror or str(problem), where)
 
 
 class Desk:
@@ -124,11 +129,21 @@ class Desk:
         rows = pa.RecordBatch.from_arrays(arrays, names=[*fields.schema.names, *identity])
         self.bronze.add(self._work.bronze.conform(rows, self.stamps))
 
-    def fail(self, identities: pa.RecordBatch, problems: Sequence[tuple[Problem, ...]], **texts: pa.Array) -> None:
-        """One more attempt, and what is wrong now; `texts` are of records that their letters did not hold."""
+    def fail(
+        self,
+        identities: pa.RecordBatch,
+        problems: Sequence[tuple[Problem, ...]],
+        *,
+        is_news: bool = False,
+        **texts: pa.Array,
+    ) -> None:
+        """One more attempt, and what is wrong now; `texts` are of records that their letters did not hold.
+
+        What is news is noted also by a run that notes no failures: something was brought with it.
+        """
         reasons = [str(reason_of(one)) for one in problems]
         self.failed.update(reasons)
-        if self._work.notes_failures:
+        if self._work.notes_failures or is_news:
             found = {"reason": pa.array(reasons, pa.string()), "errors": errors_to_arrow(problems), **texts}
             self.resolve(identities, Outcome.FAILED, **found)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 import signal
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from typing import TypeVar
@@ -20,15 +20,16 @@ def cores() -> int:
     return len(os.sched_getaffinity(0))
 
 
-def each_in_a_process(function: Callable[[Task], Result], tasks: Sequence[Task]) -> Iterator[Result]:
-    """What the function makes of each task, in their order; one task alone is done here."""
+def each_in_a_process(function: Callable[[Task], Result], tasks: Sequence[Task]) -> list[Result]:
+    """What the function makes of each task, in their order: the first is done here, while others do the rest."""
     if len(tasks) < 2:
-        yield from map(function, tasks)
-        return
-    with ProcessPoolExecutor(
-        len(tasks), mp_context=get_context("spawn"), initializer=_end_with, initargs=(os.getpid(),)
-    ) as pool:
-        yield from pool.map(function, tasks)
+        return [function(task) for task in tasks]
+    others = ProcessPoolExecutor(
+        len(tasks) - 1, mp_context=get_context("spawn"), initializer=_end_with, initargs=(os.getpid(),)
+    )
+    with others as pool:
+        waiting = [pool.submit(function, task) for task in tasks[1:]]
+        return [function(tasks[0]), *(one.result() for one in waiting)]
 
 
 def _end_with(parent: int) -> None:

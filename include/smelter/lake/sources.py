@@ -21,6 +21,12 @@ def source_of(path: Path, reading: int = 1) -> str:
     return uri if reading == 1 else f"{uri}#{reading}"
 
 
+def later_reading_of(source: str) -> str:
+    """The name that the same file has if it is read once more: `…/a.json#2` after `…/a.json`."""
+    base, _, reading = source.partition("#")
+    return f"{base}#{int(reading or 1) + 1}"
+
+
 def path_of(source: str) -> Path:
     """The file that a name stands for, whatever bytes are in it."""
     location = source.partition("#")[0].removeprefix(_SCHEME)

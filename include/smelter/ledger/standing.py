@@ -53,7 +53,8 @@ def standing_of(lake: Lake, dataset: str) -> Standing:
     contract = active_contract(tables[BRONZE])
     records = BatchRecords(lake.receipts(dataset))
     done = records.done()
-    units = {receipt.unit.source: receipt.unit for batch in done for receipt in batch.receipts}
+    both = sorted((*done, *BatchRecords(lake.letter_runs(dataset)).done()), key=lambda batch: batch.ingested_at)
+    units = {receipt.unit.source: receipt.unit for batch in both for receipt in batch.receipts}
     reasons, closed, lost = _reasons(tables[DEAD_LETTERS], closed_letters(lake, dataset))
     last = done[-1] if done else None
     return Standing(

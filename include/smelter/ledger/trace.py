@@ -116,11 +116,13 @@ def _places(lake: Lake, dataset: str, source: str, position: int) -> Iterator[Pl
 
 
 def _entry(lake: Lake, dataset: str, source: str) -> tuple[Done | Intent, Receipt, str] | None:
-    """The last batch that took the source."""
-    records = BatchRecords(lake.receipts(dataset))
-    batches: list[tuple[Done | Intent, str]] = [(one, "done") for one in records.done()]
-    batches += [(one, "prepared; the next start of the stream commits it") for one in records.prepared()]
-    for batch, state in reversed(batches):
+    """The last batch that took the source, or the run over dead letters that read it again."""
+    batches: list[tuple[Done | Intent, str]] = []
+    for folder, who in ((lake.receipts(dataset), "start of the stream"), (lake.letter_runs(dataset), "smelt dlq")):
+        records = BatchRecords(folder)
+        batches += [(one, f"prepared; the next {who} commits it") for one in records.prepared()]
+        batches += [(one, "done") for one in records.done()]
+    for batch, state in sorted(batches, key=lambda one: one[0].ingested_at, reverse=True):
         for receipt in batch.receipts:
             if receipt.unit.source == source:
                 return batch, receipt, state

@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from airflow.providers.standard.operators.hitl import ApprovalOperator
-from airflow.sdk.exceptions import AirflowSkipException
+from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
 
 from smelter.orchestration.factory import STREAMS_POOL
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from airflow.sdk import Context
 
 PATIENCE = timedelta(days=7)
+_SHOWN = "shown"  # in the task's state, which outlives its attempts
 
 
 @dataclass(frozen=True)
@@ -52,12 +53,24 @@ class ApproveOperator(ApprovalOperator):
             raise AirflowSkipException(question.needless)
         self.subject = question.subject
         self.body = f"{self.about}\n\n{as_code(question.plan)}\n"
+        self._refuse_another(context, self.body)
         return super().execute(context)
 
     def execute_complete(self, context: Context, event: dict[str, Any]) -> Any:
         """Somebody answered, or time is up; who it was is in the log and in this task's XCom."""
         self.log.info("%s", _answer(event))
         return super().execute_complete(context, event)
+
+    def _refuse_another(self, context: Context, body: str) -> None:
+        """A run asks about one plan: Airflow 3.3.2 keeps showing the first one to whoever answers after a Clear."""
+        store = context["task_state_store"]
+        if store.get(_SHOWN, body) != body:
+            raise AirflowFailException(
+                "this run has shown another plan before, and Airflow would show that one again (apache/airflow#73235)"
+                "\n  data: nothing was changed"
+                "\n  next: trigger the DAG anew with the same form"
+            )
+        store.set(_SHOWN, body)
 
 
 def as_code(text: str) -> str:

@@ -28,7 +28,7 @@ REASONS = (
 MOST_BECAUSE = 200
 _END = r"(?![\s\S])"  # Python's `$` lets a line break follow, and a browser's does not know \Z
 _MOMENT = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]{1,6})?)?(Z|[+-][0-9]{2}:[0-9]{2})?" + _END
-_FIELD = r"^[A-Za-z0-9_.\[\]-]{1,200}" + _END
+_FIELD = r"^(?!-)[A-Za-z0-9_.\[\]-]{1,200}" + _END
 _RUN = r"^(replay|edit|discard):[0-9]{8}-[0-9]{6}-[0-9a-f]{4}" + _END
 # Everything but control characters and those that are not seen: line breaks, directions, joiners, byte order marks.
 _SEEN = r"^[^\u0000-\u001f\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]*" + _END

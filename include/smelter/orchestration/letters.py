@@ -72,7 +72,7 @@ def tell_of_replay_plan(report: Mapping[str, Any]) -> str:
     said = f"{_counted(report['letters'], 'open letter')} under {report['contract']}: "
     lines = [f"{report['dataset']}: {said}{report['would_pass']:,} would pass, {failing:,} would not"]
     lines += [f"  ✓ {count:,} {reason}" for reason, count in report["would_pass_by_reason"].items()]
-    ways = [f"  ✗ {one['letters']:,} {one['reason']}: {one['message']} ({one['example']})" for one in report["failing"]]
+    ways = [f"  ✗ {one['letters']:,} {one['reason']}: {one['message']} {_example(one)}" for one in report["failing"]]
     files = [_file("would bring", one) for one in report["files"]]
     return _lines([*lines, *_first(ways, "ways to fail"), *_first(files, "files"), _next(report)])
 
@@ -121,6 +121,10 @@ def _next(report: Mapping[str, Any]) -> str:
     more = report["next_contract_recovers"]
     said = f"a safe change of the contract would recover {more:,}: " if more else "look closer with: "
     return f"{said}smelt dlq plan {report['dataset']}"
+
+
+def _example(one: Mapping[str, Any]) -> str:
+    return f"(example {one['example']})"
 
 
 def _file(brings: str, one: Mapping[str, Any]) -> str:
