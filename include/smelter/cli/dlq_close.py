@@ -26,6 +26,7 @@ from smelter.cli.dlq_options import (
 )
 from smelter.cli.limits import limits_of
 from smelter.cli.session import IfThere, counted, print_json, print_nothing, session_of
+from smelter.contracts.faults import printable
 from smelter.errors import Refused, Unreachable, WrongUsage
 
 
@@ -57,9 +58,13 @@ def edit(
     found = find_letter(lake, session.ingested(None, at_least_one=True), letter)
     name = str(found.row["_id"])
     before = text_to_edit(lake, found.dataset, name)
-    corrected = raw.read_bytes() if raw is not None else _in_editor(before, name)
+    corrected = _read(raw, name) if raw is not None else _in_editor(before, name)
     if corrected.strip() == before.strip():
-        raise Refused(f"the text of {name} was not changed", data="the letter is open as before")
+        raise Refused(
+            f"the text of {name} was not changed",
+            data="the letter is open as before",
+            next_step=f"correct it, then: smelt dlq edit {name}",
+        )
     done = edit_letter(
         lake, found.dataset, name, corrected.strip(), limits_of(session.settings), because, telling(), wait
     )
@@ -69,6 +74,18 @@ def edit(
     print(f"{done.dataset}: the corrected letter {done.id} went to bronze under {done.contract}")
     print(f"run: {done.run}")
     print(f"next: smelt silver {done.dataset} takes it up; smelt dlq undo {done.run} takes this back")
+
+
+def _read(raw: Path, name: str) -> bytes:
+    try:
+        return raw.read_bytes()
+    except OSError as problem:
+        raise Unreachable(
+            f"the corrected text cannot be read: {(problem.strerror or str(problem)).lower()}",
+            where=printable(str(raw)),
+            data="the letter is open as before",
+            next_step=f"smelt dlq edit {name} --raw FILE",
+        ) from problem
 
 
 def _in_editor(text: bytes, name: str) -> bytes:
@@ -82,9 +99,17 @@ def _in_editor(text: bytes, name: str) -> bytes:
         try:
             ended = subprocess.run([*shlex.split(editor), str(file)], check=False)
         except OSError as problem:
-            raise Unreachable(f"the editor {editor} cannot be started: {problem.strerror}") from problem
+            raise Unreachable(
+                f"the editor {editor} cannot be started: {problem.strerror}",
+                data="nothing was changed",
+                next_step=f"set $EDITOR, or: smelt dlq edit {name} --raw FILE",
+            ) from problem
         if ended.returncode != 0:
-            raise Refused(f"the editor ended with {ended.returncode}", data="nothing was changed")
+            raise Refused(
+                f"the editor ended with {ended.returncode}",
+                data="nothing was changed",
+                next_step=f"smelt dlq edit {name}",
+            )
         return file.read_bytes()
 
 
@@ -125,6 +150,8 @@ def discard(
     print(f"{name}: {counted(done.letters, 'letter')} {'would be' if dry_run else ''} discarded".replace("  ", " "))
     if done.run is not None:
         print(f"run: {done.run}\nnext: smelt dlq undo {done.run} opens them again")
+    else:
+        print(f"next: smelt dlq ls {name}{chosen.words()}")
 
 
 def retire(
@@ -147,8 +174,11 @@ def retire(
     done = retire_letters(session.open_lake(), name, limits, dry_run=dry_run, hooks=telling(), wait_seconds=wait)
     if as_json:
         print_json(asdict(done))
-    elif done.keep is None:
+        return
+    if done.keep is None:
         print(f"{name}: its contract keeps closed letters for ever (dead_letters: {{keep: 90d}} would not)")
     else:
         words = "would go" if dry_run else "are gone"
         print(f"{name}: {counted(done.letters, 'letter')} that were closed more than {done.keep} ago {words}")
+    would_go = dry_run and done.letters
+    print(f"next: smelt dlq {f'retire {name}' if would_go else f'ls {name} --status all'}")

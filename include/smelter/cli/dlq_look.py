@@ -55,7 +55,9 @@ def ls(
     print(f"{name}: {counted(total, 'letter')} {words}{f' ({others})' if others and status != 'all' else ''}")
     if found:
         print(f"next: smelt dlq show {found[0].example}")
-        print(f"      smelt dlq plan {name}{chosen.words()}")
+        print(f"      smelt dlq plan {name}{chosen.words(for_plan=True)}")
+    else:
+        print(f"next: smelt dlq ls {name} --status all")
 
 
 def _print_groups(found: list[Group]) -> None:

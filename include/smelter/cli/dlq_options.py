@@ -77,9 +77,10 @@ class Chosen:
         wanted = None if status == "all" else Status(status)
         return Filters(self.reason, self.field, since, until, self.source, self.batch, self.contract, self.id, wanted)
 
-    def words(self) -> str:
-        """The same letters, as another command takes them."""
-        given = {name: getattr(self, name) for name in self.__dataclass_fields__ if getattr(self, name) is not None}
+    def words(self, *, for_plan: bool = False) -> str:
+        """The same letters, as another command takes them; `--contract` of `plan` is something else."""
+        names = [name for name in self.__dataclass_fields__ if not (for_plan and name == "contract")]
+        given = {name: getattr(self, name) for name in names if getattr(self, name) is not None}
         return "".join(f" --{name} {_quoted(value)}" for name, value in given.items())
 
 
@@ -129,7 +130,8 @@ def _reasons() -> tuple[str, ...]:
 def _refuse_unknown(option: str, word: str | None, known: tuple[str, ...]) -> None:
     if word is not None and word not in known:
         near = nearest(word, known)
-        raise WrongUsage(f"{option} `{printable(word)}` is not one of {', '.join(known)}{near}")
+        what = f"{option} `{printable(word)}` is not one of {', '.join(known)}{near}"
+        raise WrongUsage(what, next_step="smelt dlq ls DATASET shows what there is")
 
 
 def _quoted(text: str) -> str:

@@ -49,7 +49,10 @@ def plan(
     Without --contract it also proposes changes of the contract, safe ones only, as a diff.
     """
     if contract is not None and (write is not None or take is not None):
-        raise WrongUsage("--write and --take are about proposals, and --contract is one already")
+        raise WrongUsage(
+            "--write and --take are about proposals, and --contract is one already",
+            next_step=f"smelt dlq plan {dataset} --contract {contract}",
+        )
     session = session_of(context)
     filters = chosen.filters()
     (name,) = session.ingested(dataset)
@@ -71,7 +74,8 @@ def show_plan(
     from smelter.dead_letters.plan import plan as plan_letters
 
     found = plan_letters(session.open_lake(), dataset, filters, limits_of(session.settings), contract)
-    following = _following(session, found, take)
+    numbers = _numbers(take, found) if take is not None else [one.number for one in found.proposals if not one.loosens]
+    following = _following(session, found, numbers) if numbers else None
     if write is not None:
         if following is None:
             raise Refused(
@@ -79,7 +83,7 @@ def show_plan(
             )
         following.save(write, session.settings.contracts / f"{dataset}.yaml")
     if as_json:
-        print_json(_as_dict(found, following))
+        print_json(_as_dict(found, following, numbers))
         return
     _print(found, chosen)
     if found.proposals:
@@ -114,16 +118,13 @@ def _proposed(session: Session, dataset: str, file: Path | None) -> Contract | N
     return contract
 
 
-def _following(session: Session, found: Plan, take: str | None) -> NextContract | None:
-    """The next contract: with the proposals that were taken, or with all that make it no less strict."""
+def _following(session: Session, found: Plan, numbers: list[int]) -> NextContract:
+    """The next contract, with the proposals of these numbers."""
     from smelter.dead_letters.next_contract import next_contract
     from smelter.dead_letters.plan import proposed_contract
     from smelter.lake.home import BRONZE
     from smelter.lake.tables import active_contract, load_table
 
-    numbers = _numbers(take, found) if take is not None else [o.number for o in found.proposals if not o.loosens]
-    if not numbers:
-        return None
     lake = session.open_lake()
     active = active_contract(load_table(lake, BRONZE, found.dataset))
     chosen = [one for one in found.proposals if one.number in numbers]
@@ -163,9 +164,10 @@ def _print_proposals(found: Plan, following: NextContract | None) -> None:
     for one in found.proposals:
         alone = f"recovers {one.recovers:,}" if one.recovers else "recovers letters together with others only"
         mark = f"; less strict, so only with --take {one.number}" if one.loosens else ""
-        print(f"  {one.number}. {counted(one.letters, 'letter')}: {one.because} → {one.what}; {alone}{mark}")
+        what = printable(f"{one.because} → {one.what}")
+        print(f"  {one.number}. {counted(one.letters, 'letter')}: {what}; {alone}{mark}")
     for line in following.diff if following is not None else ():
-        print(f"  {line}")
+        print(f"  {printable(line)}")
 
 
 def _next(found: Plan, chosen: Chosen, following: NextContract | None, own: Path, written: Path | None) -> str:
@@ -177,9 +179,9 @@ def _next(found: Plan, chosen: Chosen, following: NextContract | None, own: Path
     if found.passing:
         return f"next: smelt dlq replay {dataset}{chosen.words()}"
     if following is not None:
-        return f"next: smelt dlq plan {dataset}{chosen.words()} --write {own}"
+        return f"next: smelt dlq plan {dataset}{chosen.words(for_plan=True)} --write {own}"
     if not found.letters:
-        return f"nothing to do; smelt dlq ls {dataset} --status all shows closed ones"
+        return f"nothing to do\nnext: smelt dlq ls {dataset} --status all shows closed ones"
     return f"next: smelt dlq show {found.failing[0][1].example}" if found.failing else f"next: smelt dlq ls {dataset}"
 
 
@@ -187,7 +189,7 @@ def _next_of_proposed(found: Plan, own: Path) -> str:
     return f"next: when it is what you want, put it into {own}; then: smelt contract apply {found.dataset}"
 
 
-def _as_dict(found: Plan, following: NextContract | None) -> dict[str, Any]:
+def _as_dict(found: Plan, following: NextContract | None, numbers: list[int]) -> dict[str, Any]:
     return {
         "dataset": found.dataset,
         "contract": found.contract,
@@ -211,5 +213,5 @@ def _as_dict(found: Plan, following: NextContract | None) -> dict[str, Any]:
             for one in found.proposals
         ],
         "next_contract": None if following is None else following.text,
-        "next_contract_recovers": found.recovers([one.number for one in found.proposals if not one.loosens]),
+        "next_contract_recovers": found.recovers(numbers),
     }  # fmt: skip

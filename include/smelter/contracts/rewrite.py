@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import yaml
@@ -39,18 +39,19 @@ def _edits(
     for name, keys in fields.items():
         field = _value(listed, name)
         if field is None:
-            new.append(f"{' ' * listed.value[0][0].start_mark.column}{name}: {_flow(keys)}\n")
+            new.append(f"{' ' * listed.value[0][0].start_mark.column}{name}: {_flow(keys)}")
         else:
             yield from _field_edits(text, field, keys)
     if new:
-        end = _line_end(text, listed.value[-1][1].end_mark.index)
-        yield end, end, "".join(new)
+        yield _new_lines(text, listed, new)
 
 
 def _field_edits(text: str, field: yaml.Node, keys: Mapping[str, Any]) -> Iterator[Edit | None]:
     for key, value in keys.items():
         said = _value(field, key) if isinstance(field, yaml.MappingNode) else None
-        if said is not None:
+        if isinstance(said, yaml.SequenceNode) and isinstance(value, list | tuple):
+            yield _longer(text, said, value[len(said.value) :])
+        elif said is not None:
             yield said.start_mark.index, said.end_mark.index, _flow(value)
         elif isinstance(field, yaml.MappingNode) and field.flow_style and text[field.end_mark.index - 1] == "}":
             yield field.end_mark.index - 1, field.end_mark.index - 1, f", {key}: {_flow(value)}"
@@ -77,9 +78,28 @@ def _flow(value: Any) -> str:
 _NOT_TEXT = {"true", "false", "null", "yes", "no", "on", "off", "y", "n"}
 
 
-def _line_end(text: str, index: int) -> int:
-    """Where the next line begins; a block's own end mark may already be there."""
-    if index and text[index - 1] == "\n":
-        return index
-    end = text.find("\n", index)
-    return len(text) if end < 0 else end + 1
+def _longer(text: str, said: yaml.SequenceNode, more: Sequence[Any]) -> Edit | None:
+    """A list with more elements at its end; what it has stays as it is written."""
+    if not said.value:
+        return None
+    if said.flow_style:
+        end = said.end_mark.index - 1  # its bracket
+        return end, end, "".join(f", {_flow(one)}" for one in more)
+    return _new_lines(text, said, [f"{' ' * said.start_mark.column}- {_flow(one)}" for one in more])
+
+
+def _new_lines(text: str, after: yaml.Node, lines: Sequence[str]) -> Edit:
+    """Lines after the last one of a block, with the line ends that the text has."""
+    line_end = "\r\n" if "\r\n" in text else "\n"
+    end = text.find("\n", _end_of(after))
+    if end < 0:
+        return len(text), len(text), "".join(f"{line_end}{line}" for line in lines)
+    return end + 1, end + 1, "".join(f"{line}{line_end}" for line in lines)
+
+
+def _end_of(node: yaml.Node) -> int:
+    """Where what a block holds ends: its own mark is where the next thing begins, with comments between."""
+    if isinstance(node, yaml.CollectionNode) and not node.flow_style and node.value:
+        last = node.value[-1]
+        return _end_of(last[1] if isinstance(last, tuple) else last)
+    return int(node.end_mark.index)

@@ -6,8 +6,10 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
+_BRACKET = re.compile(r'"(?:[^"\\]|\\.)*"|[\[{\]}]', re.DOTALL)
 _SCALAR = re.compile(r"[^\s,\]}]+")
 _SPACE = re.compile(r"[\s,]*")
 _BYTE = re.compile(r"\bbyte (\d+)\b")
@@ -39,7 +41,8 @@ def places_of(text: str, field: str, message: str) -> list[Place]:
     if not field and byte is not None:
         at = len(text.encode()[: int(byte[1])].decode(errors="ignore"))
         return [Place(at, min(at + 1, len(text)))]
-    return [place for path, place in _members(text) if path == field][:_MOST_PLACES] if field else []
+    found = (place for path, place in _members(text) if path == field)
+    return list(islice(found, _MOST_PLACES)) if field else []
 
 
 def excerpt(text: str, place: Place) -> Excerpt:
@@ -95,10 +98,10 @@ def _end_of(text: str, at: int) -> int:
     """Where a value ends: by its brackets, or by the next comma."""
     if text[at : at + 1] in ("{", "["):
         depth = 0
-        for match in re.finditer(r'"(?:[^"\\]|\\.)*"|[\[{\]}]', text[at:], re.DOTALL):
+        for match in _BRACKET.finditer(text, at):
             depth += (match[0] in "[{") - (match[0] in "]}") if len(match[0]) == 1 else 0
             if depth == 0:
-                return at + match.end()
+                return match.end()
         return len(text)
     found = _STRING.match(text, at) or _SCALAR.match(text, at)
     return found.end() if found else at

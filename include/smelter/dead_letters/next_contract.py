@@ -21,6 +21,7 @@ class NextContract:
     contract: Contract
     before: str
     text: str
+    is_in_place: bool  # the text is that of the contract's own file, with the changes in it
 
     @property
     def diff(self) -> list[str]:
@@ -31,16 +32,16 @@ class NextContract:
 
     def save(self, file: Path, own: Path) -> None:
         """Write it down; over the dataset's own contract file only, and only if that says what is active."""
-        if file.exists():
-            is_own = file.resolve() == own.resolve()
-            if not is_own or file.read_text("utf-8") != self.before:
-                why = "says something else than the active contract" if is_own else "is there already"
-                raise Refused(
-                    f"{file} {why}",
-                    data="nothing was written",
-                    next_step="name a file that is not there yet: --write FILE",
-                )
-        file.write_text(self.text, "utf-8")
+        if file.exists() and not (self.is_in_place and file.resolve() == own.resolve() and _read(file) == self.before):
+            why = "is there already"
+            if file.resolve() == own.resolve():
+                why = "does not say what is active, or not so that it could be changed without losing its comments"
+            raise Refused(
+                f"{file} {why}",
+                data="nothing was written",
+                next_step=f"smelt dlq plan {self.contract.dataset} --write FILE, with a FILE that is not there yet",
+            )
+        file.write_bytes(self.text.encode())
 
 
 def next_contract(active: Contract, after: Contract, proposals: Sequence[Proposal], own: Path) -> NextContract:
@@ -52,13 +53,14 @@ def next_contract(active: Contract, after: Contract, proposals: Sequence[Proposa
             changes.setdefault(one.field, {}).update(one.change)
         text = rewritten(said, after.version, changes)
         if text is not None and _means(text, after):
-            return NextContract(after, said, text)
-    return NextContract(after, contract_text(active), contract_text(after))
+            return NextContract(after, said, text, is_in_place=True)
+    return NextContract(after, contract_text(active), contract_text(after), is_in_place=False)
 
 
 def _read(path: Path) -> str | None:
+    """The text of a file as it is, with its own line ends."""
     try:
-        return path.read_text("utf-8")
+        return path.read_bytes().decode()
     except (OSError, UnicodeDecodeError):
         return None
 

@@ -111,7 +111,8 @@ def worth_a_try(lake: Lake, dataset: str, filters: Filters) -> tuple[Filters, st
     """
     contract = active_contract(load_table(lake, BRONZE, dataset))
     if not contract.dead_letters.auto_replay:
-        return filters, f"{contract.label} does not say auto_replay: true; nothing was replayed"
+        why = f"{contract.label} does not say auto_replay: true; nothing was replayed"
+        return filters, f"{why}; smelt dlq replay {dataset} does it by hand"
     return replace(filters, not_judged_by=contract.label), ""
 
 

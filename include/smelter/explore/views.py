@@ -10,6 +10,7 @@ import threading
 import zlib
 from collections import Counter
 from collections.abc import Iterable
+from contextlib import suppress
 
 import duckdb
 
@@ -18,6 +19,12 @@ from smelter.explore.quoting import quoted_name
 from smelter.lake.letter_status import DEAD_LETTERS, RESOLUTIONS, status_sql
 
 VIEWS_CATALOG = "memory"  # DuckDB's own name for what is in no file
+_NO_RESOLUTIONS = """(
+  select '' as dataset, '' as _source, 0::bigint as _position, '' as outcome, '' as run, '' as contract, '' as reason,
+    current_timestamp as resolved_at, [{'rule': '', 'field': '', 'found': '', 'message': ''}] as errors, '' as raw,
+    ''::blob as raw_bytes
+  where false
+)"""
 _TWINS = "the catalog has two names for it that differ in small and capital letters only"
 
 
@@ -85,28 +92,21 @@ def _make(cursor: duckdb.DuckDBPyConnection, tables: Iterable[TableName]) -> dic
         schema = f"{VIEWS_CATALOG}.{quoted_name(table.namespace)}"
         try:
             cursor.execute(f"create schema if not exists {schema}")
-            cursor.execute(f"create view {VIEWS_CATALOG}.{_name(table)} as {_rows_of(cursor, table)}")
+            _make_view(cursor, table)
         except duckdb.Error as problem:
             failed[table] = str(problem)
     return failed
 
 
-def _rows_of(cursor: duckdb.DuckDBPyConnection, table: TableName) -> str:
-    """The table as it is; but dead letters with their status, which is told by what happened to them later."""
-    plain = f"from {CATALOG_NAME}.{_name(table)}"
-    if table.namespace != DEAD_LETTERS or table.name == RESOLUTIONS or not _has_resolutions(cursor):
-        return plain
-    resolutions = f"{CATALOG_NAME}.{_name(TableName(DEAD_LETTERS, RESOLUTIONS))}"
-    return status_sql(f"{CATALOG_NAME}.{_name(table)}", resolutions, table.name)
-
-
-def _has_resolutions(cursor: duckdb.DuckDBPyConnection) -> bool:
-    """Are resolutions told in this lake? One that was made by an earlier version, or by others, may lack them."""
-    try:
-        cursor.execute(f"select _id, outcome from {CATALOG_NAME}.{_name(TableName(DEAD_LETTERS, RESOLUTIONS))} limit 0")  # noqa: S608
-    except duckdb.Error:
-        return False
-    return True
+def _make_view(cursor: duckdb.DuckDBPyConnection, table: TableName) -> None:
+    """The table as it is; but dead letters with their status, where they are what the platform writes."""
+    create = f"create view {VIEWS_CATALOG}.{_name(table)} as "
+    if table.namespace == DEAD_LETTERS and table.name != RESOLUTIONS:
+        for resolutions in (f"{CATALOG_NAME}.{_name(TableName(DEAD_LETTERS, RESOLUTIONS))}", _NO_RESOLUTIONS):
+            with suppress(duckdb.Error):  # a lake that an earlier version made, or others, may lack them
+                cursor.execute(create + status_sql(f"{CATALOG_NAME}.{_name(table)}", resolutions, table.name))
+                return
+    cursor.execute(f"{create} from {CATALOG_NAME}.{_name(table)}")
 
 
 def _name(table: TableName) -> str:

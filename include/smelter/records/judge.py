@@ -80,7 +80,7 @@ class Judge:
     def judge_records(self, texts: Sequence[bytes], arrived_at: Ints) -> Verdicts:
         """Judge texts of single records, each with its own arrival, in microseconds."""
         parts, good, bad = [], [], {}
-        for first in range(0, len(texts), _MOST_AT_ONCE):
+        for first in range(0, max(1, len(texts)), _MOST_AT_ONCE):
             some, arrived = texts[first : first + _MOST_AT_ONCE], arrived_at[first : first + _MOST_AT_ONCE]
             with _collector_paused():
                 found = self._sorter.sort_lines(some, arrived)

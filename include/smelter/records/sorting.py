@@ -28,7 +28,7 @@ from smelter.records.quotes import quotes_in, quotes_of
 from smelter.records.revive import revive
 from smelter.records.shape import decoder_of
 from smelter.records.source import Limits
-from smelter.records.tree import decode_anything, exact_tree_of, not_json, tree_of
+from smelter.records.tree import decode_anything, exact_tree_of, not_json, too_large, tree_of
 
 _NEGATIVE_ZERO = re.compile(rb"-0[ \t\r\n,}]")
 _TRIES = 64  # after so many refusals in a row the decoder is not asked first
@@ -109,12 +109,18 @@ class Sorter:
 
     def sort_lines(self, texts: Sequence[bytes], arrived_at: Arrival) -> Sorted:
         """The same for texts that may be anything; those that are one line each are first offered all together."""
+        most = self._limits.max_record_bytes
+        if any(len(text) > most for text in texts):  # a file's pieces are cut before they come here
+            return self.sort_texts([self._bounded(text) for text in texts], arrived_at)
         joined = b"\n".join(texts)
         if joined.count(b"\n") == len(texts) - 1:
             events = self.decode_window(joined, is_array=False)
             if events is not None and len(events) == len(texts):
                 return self._sort(events, _Texts(list(texts)), joined, arrived_at)
         return self.sort_texts(texts, arrived_at)
+
+    def _bounded(self, text: bytes) -> bytes | Bad:
+        return text if len(text) <= self._limits.max_record_bytes else Bad(text, (too_large(self._limits),))
 
     def _decoded(self, text: bytes, arrived_at: int) -> Any:
         """The decoded record, or why it is bad. Among nothing but bad ones, trying the decoder first is a waste."""
