@@ -64,13 +64,13 @@ class ReplayBench:
     again: tuple[Cost, ...]  # after undoings, so that there is a history to read
 
     def rows_per_second(self, rounds: tuple[Cost, ...]) -> float:
-        """Of the round in the middle, without the first."""
-        return self.letters / statistics.median(one.seconds for one in rounds[1:])
+        """Of the round in the middle."""
+        return self.letters / _middle(rounds)
 
     @property
     def ratios(self) -> list[Ratio]:
         """What the figures say, beside what was promised."""
-        seconds = self.rows_per_second(self.replay) / self.rows_per_second(self.bronze)
+        seconds = self.rows_per_second(self.replay[1:]) / self.rows_per_second(self.bronze[1:])
         middle = [statistics.median(one.cpu_seconds for one in rounds[1:]) for rounds in (self.bronze, self.replay)]
         commands = [
             Ratio(f"s of {name} on {self.letters:,} letters", _middle(rounds), _WANTED[name])
@@ -85,7 +85,8 @@ class ReplayBench:
     def rows(self) -> Iterator[tuple[str, ...]]:
         """The figures as rows of a table, with every round."""
         for name, rounds in self._all_rounds().items():
-            rate = "" if name in self.commands else f"{self.rows_per_second(rounds):,.0f}"
+            counted = rounds if rounds is self.again else rounds[1:]  # the others begin with one that warms up
+            rate = "" if name in self.commands else f"{self.rows_per_second(counted):,.0f}"
             costs = [" ".join(f"{getattr(one, what):.2f}" for one in rounds) for what in ("seconds", "cpu_seconds")]
             yield name, rate, *costs
 
