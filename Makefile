@@ -50,7 +50,7 @@ prove: setup ## Break the stream in every way, 200 times, and prove that nothing
 	@$(SMELT) prove --rounds $(or $(ROUNDS),200) $(if $(SEED),--seed $(SEED))
 
 recompute: setup ## Build silver and gold from random events, killed at random, beside plain recomputations (EXAMPLES=, KILLS=)
-	@EXAMPLES=$(or $(EXAMPLES),60) KILLS=$(or $(KILLS),20) .venv/bin/python -m pytest -q -n 0 tests/silver/test_silver.py tests/silver/test_kills.py
+	@EXAMPLES=$(or $(EXAMPLES),60) KILLS=$(or $(KILLS),20) .venv/bin/python -m pytest -q -n 0 tests/silver/test_silver.py tests/silver/test_kills.py tests/silver/test_removals.py
 	@EXAMPLES=$(or $(EXAMPLES),60) .venv/bin/python -m pytest -q -n 0 tests/gold/test_equals.py
 	@PLAIN_SPARK=1 EXAMPLES=6 .venv/bin/python -m pytest -q -n 0 tests/silver/test_silver.py
 	@PLAIN_SPARK=1 EXAMPLES=3 .venv/bin/python -m pytest -q -n 0 tests/gold/test_equals.py
