@@ -96,3 +96,16 @@ def test_a_removal_of_rows_that_silver_never_had_moves_the_bookmark_only(make: M
     things.build()
     assert len(rows) == len(load_table(things.lake, SILVER, things.name).metadata.snapshots)
     assert [row["id"] for row in things.silver()] == ["a"]
+
+
+@pytest.mark.parametrize("silver", KINDS)
+def test_rows_that_came_and_left_before_anybody_looked_are_neither_judged_nor_merged(make: Make, silver: str) -> None:
+    things = make(silver, quality="  - {name: not empty, check: row_count, min: 1}\n")
+    things.arrive([thing("a")])
+    things.build()
+    things.arrive([thing("b")])
+    take_out(things, newest_batch(things))
+    (taken,) = things.build().taken
+    assert (taken.things, taken.added, taken.verdict.results) == (0, 0, ())
+    assert [row["id"] for row in things.silver()] == ["a"]
+    assert things.build().taken == ()

@@ -29,7 +29,7 @@ from smelter.lake.tables import active_contract, find_table, load_table, row_cou
 from smelter.quality.gx import warm_up
 from smelter.silver.definition import origins, partitions_of, properties_of, silver_of, wanted_schema, what_changed
 from smelter.silver.facts import facts_of
-from smelter.silver.gate import Increment, kept_before, pass_or_refuse
+from smelter.silver.gate import Increment, Passed, kept_before, nothing_to_judge, pass_or_refuse
 from smelter.silver.gone import FATE, GOES, Gone, gone_things, holds_rows_that_left
 from smelter.silver.publish import merge_rows
 from smelter.silver.report import SilverReport, Taken
@@ -183,12 +183,11 @@ class _Work:
         facts = facts_of(rows, self._contract, gone.days if gone is not None else ())
         self._hooks.reach("read")
         increment = Increment(self._lake, spark, self._contract, rows, part, place)
-        scope: Scope = "table" if self._wishes.rebuild else "increment"
-        passed = pass_or_refuse(increment, merged_at, scope=scope, anyway=self._wishes.publish_anyway)
+        passed = self._judged(increment, merged_at, has_rows=facts.rows > 0)
         self._hooks.reach("judged")
         source = rows if gone is None else gone.beside(rows)
         removed = 0 if gone is None else source.where(f"{FATE} = '{GOES}'").count()
-        self._publish(spark, source, facts.spans, part, passed.reason)
+        self._publish(spark, source, facts.spans, part, passed.reason, has_rows=facts.rows > 0 or gone is not None)
         self._hooks.reach("published")
         passed.note()
         return Taken(
@@ -204,13 +203,22 @@ class _Work:
             removed,
         )
 
+    def _judged(self, increment: Increment, at: datetime, *, has_rows: bool) -> Passed:
+        """The gate's word; where all rows of a slice have left again there is nothing to judge."""
+        if not has_rows and not self._wishes.rebuild:
+            return nothing_to_judge(increment, at)
+        scope: Scope = "table" if self._wishes.rebuild else "increment"
+        return pass_or_refuse(increment, at, scope=scope, anyway=self._wishes.publish_anyway)
+
     def _gone(self, spark: SparkSession, part: Slice) -> Gone | None:
         """What silver has and bronze no longer does; a table that is made anew has nothing of that."""
         if self._table is None or self._wishes.rebuild:
             return None
         return gone_things(spark, self._contract, part, origins(self._table, self._contract, self._bronze))
 
-    def _publish(self, spark: SparkSession, rows: DataFrame, spans: Spans | None, part: Slice, reason: str) -> None:
+    def _publish(
+        self, spark: SparkSession, rows: DataFrame, spans: Spans | None, part: Slice, reason: str, *, has_rows: bool
+    ) -> None:
         """One commit. A table that is not there yet is made only now, so that a failed check leaves nothing behind."""
         properties, partitions = properties_of(self._contract, self._bronze), partitions_of(self._contract)
         summary = {**bookmark_summary(part.bookmark), CONTRACT: self._contract.label}
@@ -226,6 +234,8 @@ class _Work:
         self._hooks.reach("table_ready")
         if self._wishes.rebuild:
             replace_table(spark, SILVER, self._dataset, rows, partitions, properties, summary)
+        elif not has_rows:  # Spark 4.1 cannot plan a merge that touches no day
+            move_bookmark(self._table, summary)
         else:
             merge_rows(spark, self._contract, rows, spans, summary, in_order=part.is_in_order)
         self._table = load_table(self._lake, SILVER, self._dataset)
