@@ -18,6 +18,7 @@ os.environ["AIRFLOW_HOME"] = tempfile.mkdtemp(prefix="smelter-airflow-")  # befo
 PROJECT = Path(__file__).resolve().parents[2]
 DAGS = PROJECT / "dags"
 PARSER = Path(__file__).with_name("parse_dags.py")
+PLATFORM = {"reconcile", "housekeeping", "dead_letters", "replay_dead_letters", "undo_replay"}
 
 
 def parse(folder: Path, home: Path, environment: Mapping[str, str] | None = None, *words: str) -> dict[str, Any]:
@@ -48,3 +49,13 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     (contracts / "hourly.yaml").write_text(hourly, "utf-8")
     environment = {"SMELTER_LAKE": str(home / "lake"), "SMELTER_CONTRACTS": str(contracts)}
     return parse(DAGS, home, environment)
+
+
+def each(found: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+    """The DAGs that were found, by name."""
+    return sorted(found["dags"].items())
+
+
+def waits_for_a_person(dag: dict[str, Any]) -> bool:
+    """Does somebody have to say yes?"""
+    return any(task["kind"] == "ApproveOperator" for task in dag["tasks"].values())

@@ -36,12 +36,15 @@ def task(one: Any) -> dict[str, Any]:
         "after": sorted(one.upstream_task_ids),
         "templates": sorted(one.template_fields),
         "is_operator": isinstance(one, BaseOperator),
+        "patience": None if (waits := getattr(one, "response_timeout", None)) is None else waits.total_seconds(),
+        "without_answer": getattr(one, "defaults", None),
     }
 
 
 def dag(one: Any) -> dict[str, Any]:
     return {
         "schedule": type(one.timetable).__name__,
+        "cron": getattr(one.timetable, "expression", None),
         "start": None if one.start_date is None else one.start_date.isoformat(),
         "catchup": one.catchup,
         "max_active_runs": one.max_active_runs,

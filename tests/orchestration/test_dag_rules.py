@@ -8,15 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import DAGS, PROJECT, parse
+from conftest import DAGS, PLATFORM, PROJECT, each, parse, waits_for_a_person
 
 POOLS = {"spark", "streams"}
-BY_HAND = "by_hand"
 KINDS = ("bronze", "silver", "gold", "backfill")
-
-
-def each(found: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
-    return sorted(found["dags"].items())
 
 
 def tasks(found: dict[str, Any]) -> list[tuple[str, str, dict[str, Any]]]:
@@ -35,7 +30,7 @@ def test_every_file_of_dags_gives_at_least_one_dag(found: dict[str, Any]) -> Non
 
 def test_there_is_a_set_of_dags_per_contract_and_the_platforms_own(found: dict[str, Any]) -> None:
     wanted = {f"{kind}_{name}" for kind in KINDS for name in ("events", "taxi_trips")}
-    wanted |= {"bronze_hourly", "backfill_hourly", "reconcile", "housekeeping"}
+    wanted |= {"bronze_hourly", "backfill_hourly", *PLATFORM}
     assert set(found["dags"]) == wanted
 
 
@@ -76,9 +71,16 @@ def test_a_start_date_lies_in_the_past(found: dict[str, Any]) -> None:
         )
 
 
-def test_one_run_at_a_time(found: dict[str, Any]) -> None:
+def test_one_run_at_a_time_but_for_those_that_wait_for_a_person(found: dict[str, Any]) -> None:
     for name, dag in each(found):
-        assert dag["max_active_runs"] == 1, f"{name} may run twice at once: tables have one writer each; use a_dag()"
+        if waits_for_a_person(dag):
+            assert dag["max_active_runs"] > 1, (
+                f"{name} waits for a person, and would keep all others waiting: max_active_runs=RUNS_THAT_WAIT"
+            )
+        else:
+            assert dag["max_active_runs"] == 1, (
+                f"{name} may run twice at once: tables have one writer each; use a_dag()"
+            )
 
 
 def test_a_stream_has_no_timeout_and_pauses_itself_after_repeated_failure(found: dict[str, Any]) -> None:
@@ -125,19 +127,17 @@ def test_every_dag_has_a_runbook_tags_and_a_description(found: dict[str, Any]) -
         assert len(dag["tags"]) >= 2, f"{name}: one tag says what kind of work it is"
 
 
-def test_a_dag_that_is_started_by_hand_has_a_form_with_a_type_and_a_title_for_every_field(
-    found: dict[str, Any],
-) -> None:
-    by_hand = [(name, dag) for name, dag in each(found) if BY_HAND in dag["tags"]]
-    assert len(by_hand) == 3
-    for name, dag in each(found):
-        assert (dag["schedule"] == "NullTimetable") == (BY_HAND in dag["tags"]), (
-            f"{name}: tag it {BY_HAND}, or schedule it"
-        )
-        for field, schema in dag["params"].items():
-            assert schema.get("type"), f"{name}: the field {field} has no type, so anything would be taken"
-            assert schema.get("title"), f"{name}: the field {field} needs a title that people understand"
-    assert set(dict(by_hand)["backfill_events"]["params"]) == {"since", "until", "rebuild", "dry_run"}
+def test_every_night_each_dataset_is_replayed_and_then_retired(found: dict[str, Any]) -> None:
+    tasks = found["dags"]["dead_letters"]["tasks"]
+    wanted = {name: [] for name in ("replay_events", "replay_hourly", "replay_taxi_trips")}
+    wanted |= {name.replace("replay", "retire"): [name] for name in wanted}
+    assert {name: task["after"] for name, task in tasks.items()} == wanted
+
+
+def test_no_two_dags_of_the_night_start_in_the_same_minute(found: dict[str, Any]) -> None:
+    times = {name: dag["cron"] for name, dag in each(found) if name in PLATFORM and dag["cron"]}
+    assert times.keys() == {"dead_letters", "housekeeping", "reconcile"}
+    assert len(set(times.values())) == len(times), f"they share a pool; take another time for one of {times}"
 
 
 def test_ids_are_unique_over_all_files() -> None:
@@ -178,6 +178,7 @@ def test_a_contract_that_cannot_be_read_keeps_its_dags_and_harms_no_other(tmp_pa
     assert {"bronze_broken", "backfill_broken", "bronze_events", "gold_events"} <= set(found["dags"])
     assert "The contract cannot be read" in found["dags"]["bronze_broken"]["doc"]
     assert not any("touch" in name for name in found["dags"])
+    assert found["dags"]["replay_dead_letters"]["params"]["dataset"]["enum"] == ["broken", "drained", "events"]
     assert list(found["dags"]["bronze_drained"]["tasks"]) == ["drain"], "one with a timetable does not become a stream"
 
 
@@ -189,6 +190,6 @@ def test_ten_contracts_have_all_of_their_dags_and_import_nothing_heavy(tmp_path:
         name = f"trips_{number}"
         (contracts / f"{name}.yaml").write_text(text.replace("taxi_trips", name), "utf-8")
     found = parse(DAGS, tmp_path, {"SMELTER_CONTRACTS": str(contracts), "SMELTER_LAKE": str(tmp_path / "lake")})
-    assert len(found["dags"]) == 3 * 10 + 2
+    assert len(found["dags"]) == 3 * 10 + len(PLATFORM)
     print(f"ten contracts, {len(found['dags'])} DAGs: {found['cpu_seconds']:.2f} CPU-s")
     assert found["heavy"] == []

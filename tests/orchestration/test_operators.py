@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from types import SimpleNamespace
@@ -23,6 +24,7 @@ from smelter.orchestration.smelt_operator import SmeltOperator
 
 EVENTS = Dataset("events", "", Path("/nowhere"))
 HOSTILE = ["$(touch x)", "'; rm -rf / #", '"', "../../etc/passwd", "--publish-anyway=x", "1; drop table bronze.events"]
+HOSTILE += ["2026-11-01T00:00Z\n", "٢٠٢٦-11-01T00:00Z"]  # with a line break after it; in digits that no command takes
 
 
 @pytest.fixture(autouse=True)
@@ -41,6 +43,19 @@ def test_a_command_that_ends_well_ends_the_task_and_its_report_is_the_result(lak
     report = run("stream", "status", "events", tells=lambda said: told.append(said) or "fine")
     assert report[0]["dataset"] == "events"
     assert told == [report]
+
+
+def test_what_a_task_keeps_of_its_report_is_its_result(lake: Path) -> None:
+    said = run("stream", "status", "events", tells=lambda _: "fine", keeps=lambda report: report[0]["dataset"])
+    assert said == "events"
+
+
+def test_words_that_ask_the_form_are_told_when_it_was_filled_in(lake: Path) -> None:
+    heard: list[Any] = []
+    moment = datetime(2026, 11, 1, 12, tzinfo=UTC)
+    context = {"params": {"dataset": "events"}, "dag_run": SimpleNamespace(run_after=moment)}
+    SmeltOperator(task_id="one", words=lambda form: heard.append(form) or ["settings"]).execute(context)  # type: ignore[arg-type]
+    assert heard == [{"dataset": "events", "asked_at": "2026-11-01T12:00:00+00:00"}]
 
 
 def test_what_is_refused_is_not_tried_again_and_what_is_missing_is(lake: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from datetime import UTC, datetime
 from typing import Any
 
 from platforms import Platform, soon
@@ -86,3 +87,61 @@ def clear(platform: Platform) -> None:
 def pause(platform: Platform, is_paused: bool, dag: str = "bronze_events") -> None:
     status, answer = platform.ask("PATCH", f"/api/v2/dags/{dag}", {"is_paused": is_paused})
     assert status == 200, answer
+
+
+def trigger(platform: Platform, dag: str, **form: Any) -> str:
+    """Fill in the form of a DAG over the API; the run that began."""
+    status, answer = platform.ask("POST", f"/api/v2/dags/{dag}/dagRuns", {"logical_date": None, "conf": form})
+    assert status == 200, answer
+    return str(answer["dag_run_id"])
+
+
+def ends(platform: Platform, dag: str, run: str, task: str, seconds: float = 120) -> str:
+    """Wait until a task has ended; how."""
+    over = ("success", "failed", "skipped", "upstream_failed")
+    found = soon(
+        lambda: (state := platform.task(dag, run, task).get("state")) in over and state, f"{task} ends", seconds
+    )
+    return str(found)
+
+
+def is_asked(platform: Platform, dag: str, run: str) -> None:
+    """Wait until a person is asked."""
+    soon(lambda: platform.task(dag, run, "approve").get("state") == "awaiting_input", "a person is asked")
+
+
+def answer(platform: Platform, dag: str, run: str, option: str, user: str = "admin") -> int:
+    """Answer over the API; the status."""
+    path = f"/api/v2/dags/{dag}/dagRuns/{run}/taskInstances/approve/-1/hitlDetails"
+    return platform.ask("PATCH", path, {"chosen_options": [option]}, user=user)[0]
+
+
+def drop(platform: Platform, name: str, *more: dict[str, Any]) -> None:
+    """Put a file into the landing folder: one good page view for each, with these fields beside its own."""
+    now = datetime.now(UTC).isoformat()
+    good = {"user_id": "user-1", "event_timestamp": now, "event_type": "page_view"}
+    lines = [json.dumps({**good, "event_id": f"{name}-{number}", **one}) for number, one in enumerate(more)]
+    place = platform.lake / "landing" / "events"
+    (place / f".{name}").write_text("\n".join(lines))
+    (place / f".{name}").rename(place / f"{name}.jsonl")
+
+
+def know_field(platform: Platform, name: str) -> None:
+    """The next version of the contract knows one more field, and is active."""
+    file = platform.contracts / "events.yaml"
+    text = file.read_text("utf-8").replace("version: 1", "version: 2")
+    file.write_text(text.replace("fields:\n", f"fields:\n  {name}: {{type: string}}\n"), "utf-8")
+    platform.smelt("contract", "apply", "events")
+
+
+def places(platform: Platform, name: str) -> dict[str, int]:
+    """Where the records of the file of this name are: in bronze, or letters, by what became of these."""
+    where = f"where _source like '%/{name}.jsonl'"
+    bronze = f"select 'bronze' as place, count(*) as n from bronze.events {where}"
+    letters = f"select status as place, count(*) as n from dead_letters.events {where} group by all"
+    return {row["place"]: row["n"] for row in platform.answers(f"{bronze} union all {letters}")}
+
+
+def dlq_runs(platform: Platform) -> list[dict[str, Any]]:
+    """What was done to dead letters, the newest first."""
+    return list(json.loads(platform.smelt("dlq", "runs", "events", "--json").stdout))

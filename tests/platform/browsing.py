@@ -67,6 +67,24 @@ class Browser:
         self.keep("form")
         self.page.get_by_role("dialog").get_by_role("button", name="Trigger").click()
 
+    def fill_replay(self, dataset: str, reason: str) -> None:
+        """Open the form, choose whose letters and which, and trigger it."""
+        self.page.goto(f"{self.url}/dags/replay_dead_letters")
+        self.page.get_by_role("button", name="Trigger").first.click()
+        for field, choice in (("dataset", dataset), ("reason", reason)):
+            self.page.locator(f'[id="element_{field}"]').click()
+            self.page.get_by_role("option", name=choice, exact=True).click()
+        self.page.get_by_role("dialog").get_by_role("button", name="Trigger").click()
+
+    def approve(self, subject: str, picture: str, *texts: str) -> None:
+        """Find what waits for an answer, read the plan, and say yes."""
+        self.page.goto(f"{self.url}/required_actions")
+        self.page.get_by_role("link", name=subject).click()
+        for text in texts:
+            expect(self.page.get_by_text(text).first).to_be_visible(timeout=_PATIENCE)
+        self.keep(picture)
+        self.page.get_by_role("button", name="Approve").click()
+
 
 @contextmanager
 def a_browser(url: str) -> Iterator[Browser]:

@@ -12,8 +12,9 @@ from platforms import Platform, drivers_of
 
 @pytest.fixture(scope="session")
 def platform(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Platform]:
-    """`smelt up --sample` on a new lake; afterwards `smelt down` leaves nothing running."""
+    """`smelt up --sample` on a new lake, with contracts of its own; afterwards `smelt down` leaves nothing running."""
     one = Platform(Path(tmp_path_factory.mktemp("platform")) / "lake")
+    one.take_contracts()
     try:
         print(one.smelt("up", "--sample", "--port", str(one.port)).stdout)
         yield one

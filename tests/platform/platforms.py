@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -20,6 +21,7 @@ from typing import Any
 
 from smelter.prove.processes import QUICK_JVM
 
+PROJECT = Path(__file__).resolve().parents[2]
 SMELT = str(Path(sys.executable).with_name("smelt"))
 COMPONENTS = ("scheduler", "triggerer", "api-server", "dag-processor")
 
@@ -49,6 +51,16 @@ class Platform:
     @property
     def home(self) -> Path:
         return self.lake / "run" / "airflow"
+
+    @property
+    def contracts(self) -> Path:
+        return self.lake.with_name("contracts")
+
+    def take_contracts(self) -> None:
+        """Give the platform copies of the contracts, so that a test may change them."""
+        shutil.copytree(PROJECT / "include" / "contracts", self.contracts)
+        self.lake.mkdir()
+        (self.lake / "smelter.toml").write_text(f'contracts = "{self.contracts}"\n')
 
     def smelt(self, *words: str, ok: bool = True) -> subprocess.CompletedProcess[str]:
         environ = {**os.environ, "JDK_JAVA_OPTIONS": QUICK_JVM}

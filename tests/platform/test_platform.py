@@ -6,27 +6,36 @@ import json
 import stat
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 from acting import (
     another,
+    answer,
     clear,
+    dlq_runs,
+    drop,
+    ends,
     goes_on,
+    is_asked,
     is_deferred,
     is_green,
+    know_field,
     mark,
     pause,
+    places,
     reconciles,
     rows,
     settled,
     stream_run,
+    trigger,
 )
 from browsing import Browser
 from platforms import COMPONENTS, Platform, drivers_of, kill, never_two_drivers, soon
 
 pytestmark = pytest.mark.jvm
 SUCCEEDED = ("success", "asset_triggered")
-SCHEDULED = ("silver_events", "gold_events", "reconcile", "housekeeping")
+SCHEDULED = ("silver_events", "gold_events", "reconcile", "housekeeping", "dead_letters")
 HOSTILE = (
     "$(touch /tmp/smelter-was-here)",
     "'; drop table bronze.events; --",
@@ -34,6 +43,15 @@ HOSTILE = (
     "../../../etc/passwd",
     "{{ 7 * 7 }}",
 )
+UNSEEN = ("two\nlines", "\x1b[31mred", "\u202eback", "x" * 201)
+SOME_RUN = "replay:20260101-120000-0a1b"
+# Each form, filled in as it should be, and the fields into which something else is put.
+FORMS = {
+    "backfill_events": ({}, ("since", "until", "rebuild", "dry_run")),
+    "replay_dead_letters": ({"dataset": "events"}, ("dataset", "reason", "field", "since", "until", "dry_run")),
+    "undo_replay": ({"run": SOME_RUN}, ("run", "dry_run")),
+}
+STRANGE = "{{ 7 * 7 }} ![x](http://127.0.0.1:9/x.png) <b>x</b>"
 
 
 def test_from_nothing_to_answers_with_every_scheduled_dag_green(platform: Platform) -> None:
@@ -92,26 +110,45 @@ def test_who_may_do_what(platform: Platform) -> None:
     assert platform.ask("GET", "/api/v2/dags", user="viewer")[0] == 200
     assert platform.ask("POST", path, form, user="viewer")[0] == 403
     assert platform.ask("PATCH", "/api/v2/dags/bronze_events", {"is_paused": True}, user="viewer")[0] == 403
+    for dag, (good, _fields) in FORMS.items():
+        form = {"logical_date": None, "conf": {**good, "dry_run": True}}
+        assert platform.ask("POST", f"/api/v2/dags/{dag}/dagRuns", form, user="viewer")[0] == 403
     assert platform.ask("POST", "/auth/token", {"username": "admin", "password": "admin"}, user=None)[0] == 401
-    assert platform.runs("backfill_events") == []
+    assert [platform.runs(dag) for dag in FORMS] == [[], [], []]
 
 
 @pytest.mark.parametrize("text", HOSTILE)
 def test_a_hostile_answer_to_a_form_is_refused(platform: Platform, text: str) -> None:
-    for form in ({"since": text}, {"until": text}, {"rebuild": text}, {"dry_run": text}):
-        body = {"logical_date": None, "conf": form}
-        status, _answer = platform.ask("POST", "/api/v2/dags/backfill_events/dagRuns", body)
+    forms = [(dag, {**good, field: text}) for dag, (good, fields) in FORMS.items() for field in fields]
+    for dag, form in forms:
+        status, _answer = platform.ask("POST", f"/api/v2/dags/{dag}/dagRuns", {"logical_date": None, "conf": form})
         assert status == 400, f"{form} was taken"
-    assert platform.runs("backfill_events") == []
+    assert [platform.runs(dag) for dag in FORMS] == [[], [], []]
     assert not Path("/tmp/smelter-was-here").exists()
+
+
+def test_a_form_refuses_what_is_missing_and_a_reason_that_cannot_be_seen(platform: Platform) -> None:
+    forms: list[tuple[str, dict[str, object]]] = [("replay_dead_letters", {}), ("undo_replay", {})]
+    forms += [("undo_replay", {"run": SOME_RUN, "because": text}) for text in UNSEEN]
+    for dag, form in forms:
+        status, _answer = platform.ask("POST", f"/api/v2/dags/{dag}/dagRuns", {"logical_date": None, "conf": form})
+        assert status == 400, f"{form} was taken"
+    assert platform.runs("undo_replay") == []
+
+
+def silver_runs(platform: Platform) -> list[dict[str, Any]]:
+    return [run for run in platform.runs("silver_events") if (run["state"], run["run_type"]) == SUCCEEDED]
 
 
 def test_in_a_browser_a_person_logs_in_fills_the_form_and_sees_the_backfill_succeed(
     platform: Platform, browser: Browser
 ) -> None:
+    pause(platform, True, "gold_events")  # what comes now is done by people, and needs the machine
     browser.log_in("admin", platform.passwords()["admin"])
     browser.show("dags", "/dags", "bronze_events", "silver_events", "gold_events", "backfill_events", "reconcile")
     browser.show("stream", f"/dags/bronze_events/runs/{stream_run(platform)}/tasks/stream", "records,")
+    silver = soon(lambda: silver_runs(platform), "a run of silver for new data succeeds", 180)[-1]["dag_run_id"]
+    pause(platform, True, "silver_events")
     browser.fill_backfill("events", "2026/01/01")
     run = soon(lambda: platform.runs("backfill_events"), "the form started a run")[0]
     assert run["conf"]["dry_run"] is True
@@ -120,11 +157,36 @@ def test_in_a_browser_a_person_logs_in_fills_the_form_and_sees_the_backfill_succ
     assert platform.task("backfill_events", run["dag_run_id"], "recover")["state"] == "success"
     assert platform.task("backfill_events", run["dag_run_id"], "silver")["state"] == "skipped"
     browser.show("backfill", f"/dags/backfill_events/runs/{run['dag_run_id']}", "recover", "success")
-    built = [run for run in platform.runs("silver_events") if (run["state"], run["run_type"]) == SUCCEEDED]
-    silver = built[-1]["dag_run_id"]
-    for dag in ("silver_events", "gold_events"):  # what comes now is about the stream, and needs the machine
-        pause(platform, True, dag)
     browser.show("gate", f"/dags/silver_events/runs/{silver}/tasks/build", "amounts are sane")
+
+
+def test_in_a_browser_a_person_sees_the_plan_of_a_replay_approves_it_and_the_letters_are_in_bronze(
+    platform: Platform, browser: Browser
+) -> None:
+    drop(platform, "by-hand", *[{"channel": "app"}] * 3, {STRANGE: 1})
+    soon(lambda: places(platform, "by-hand") == {"bronze": 0, "open": 4}, "the stream writes four letters")
+    know_field(platform, "channel")
+    browser.log_in("admin", platform.passwords()["admin"])
+    browser.fill_replay("events", "unknown_field")
+    run = soon(lambda: platform.runs("replay_dead_letters"), "the form started a run")[0]["dag_run_id"]
+    is_asked(platform, "replay_dead_letters", run)
+    assert answer(platform, "replay_dead_letters", run, "Approve", user="viewer") == 403
+    browser.approve("Replay dead letters of events?", "approval", "3 would pass, 1 would not", STRANGE)
+    assert ends(platform, "replay_dead_letters", run, "replay") == "success"
+    assert places(platform, "by-hand") == {"bronze": 3, "open": 1, "replayed": 3}
+    reconciles(platform)
+
+
+def test_a_replay_is_undone_once_somebody_approves_and_its_rows_leave_bronze(platform: Platform) -> None:
+    replay, why = dlq_runs(platform)[0]["run"], "; ".join(HOSTILE)
+    run = trigger(platform, "undo_replay", run=replay, because=why)
+    is_asked(platform, "undo_replay", run)
+    assert answer(platform, "undo_replay", run, "Approve") == 200
+    assert ends(platform, "undo_replay", run, "undo", 180) == "success"
+    assert places(platform, "by-hand") == {"bronze": 0, "open": 4}
+    assert dlq_runs(platform)[0]["because"] == why, "it is kept as it was typed, and nobody has read it"
+    assert not Path("/tmp/smelter-was-here").exists()
+    reconciles(platform)
 
 
 def test_airflow_is_killed_all_at_once_and_the_stream_goes_on_in_the_same_driver(platform: Platform) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyiceberg.expressions import And, BooleanExpression, EqualTo, In
+from pyiceberg.expressions import And, BooleanExpression, EqualTo, In, NotNull
 from pyiceberg.table import Table
 
 from smelter.lake.home import DEAD_LETTERS, RESOLUTIONS, Lake
@@ -16,8 +16,7 @@ from smelter.lake.identities import Positions, files_needed, positions_of, posit
 from smelter.lake.letter_status import WENT_HOME, Outcome
 from smelter.lake.tables import find_table
 
-_COLUMNS = ("_source", "_position", "outcome", "resolved_at")
-_LAST = (("_source", pa.string()), ("_position", pa.int64()), ("outcome", pa.string()))
+_IDENTITY = (("_source", pa.string()), ("_position", pa.int64()))
 _NOTHING: Positions = np.empty(0, np.int64)
 
 
@@ -57,17 +56,26 @@ def closed_letters(lake: Lake, dataset: str) -> pa.Table:
 
 def last_outcomes(lake: Lake, dataset: str, sources: Iterable[str] | None = None) -> pa.Table:
     """Of each identity what happened to it last."""
+    return _last(lake, dataset, "outcome", sources)
+
+
+def last_reasons(lake: Lake, dataset: str) -> pa.Table:
+    """Of each identity that was judged again what was wrong with it then."""
+    return _last(lake, dataset, "reason")
+
+
+def _last(lake: Lake, dataset: str, column: str, sources: Iterable[str] | None = None) -> pa.Table:
     table = find_table(lake, DEAD_LETTERS, RESOLUTIONS)
     if table is None or table.current_snapshot() is None:
-        return pa.table({name: pa.array([], kind) for name, kind in _LAST})
-    where: BooleanExpression = EqualTo(term="dataset", value=dataset)
+        return pa.table({name: pa.array([], kind) for name, kind in (*_IDENTITY, (column, pa.string()))})
+    where: BooleanExpression = And(EqualTo(term="dataset", value=dataset), NotNull(term=column))
     if sources is not None:
         where = And(where, In(term="_source", literals=set(sources)))
     with files_needed(table):
-        rows = table.scan(row_filter=where, selected_fields=_COLUMNS).to_arrow()
+        rows = table.scan(row_filter=where, selected_fields=("_source", "_position", column, "resolved_at")).to_arrow()
     ordered = rows.sort_by("resolved_at")
-    found = ordered.group_by(["_source", "_position"], use_threads=False).aggregate([("outcome", "last")])
-    return found.rename_columns([name for name, _ in _LAST])
+    found = ordered.group_by(["_source", "_position"], use_threads=False).aggregate([(column, "last")])
+    return found.rename_columns([*(name for name, _ in _IDENTITY), column])
 
 
 def _with(last: pa.Table, outcomes: Iterable[Outcome]) -> pa.Table:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyiceberg.table import Table
 
 from smelter.contracts import Contract
@@ -14,8 +15,10 @@ from smelter.lake.batches import BatchRecords
 from smelter.lake.home import BRONZE, DEAD_LETTERS, Lake
 from smelter.lake.identities import read_columns, split_files
 from smelter.lake.landing import Landing, look_at
-from smelter.lake.resolutions import closed_letters
+from smelter.lake.resolutions import closed_letters, last_reasons
 from smelter.lake.tables import active_contract, load_table, row_count
+
+_IDENTITY = ("_source", "_position")
 
 
 @dataclass(frozen=True)
@@ -55,7 +58,7 @@ def standing_of(lake: Lake, dataset: str) -> Standing:
     done = records.done()
     both = sorted((*done, *BatchRecords(lake.letter_runs(dataset)).done()), key=lambda batch: batch.ingested_at)
     units = {receipt.unit.source: receipt.unit for batch in both for receipt in batch.receipts}
-    reasons, closed, lost = _reasons(tables[DEAD_LETTERS], closed_letters(lake, dataset))
+    reasons, closed, lost = _reasons(tables[DEAD_LETTERS], closed_letters(lake, dataset), last_reasons(lake, dataset))
     last = done[-1] if done else None
     return Standing(
         dataset,
@@ -79,22 +82,29 @@ def standing_of(lake: Lake, dataset: str) -> Standing:
     )
 
 
-def _reasons(table: Table, closed: pa.Table) -> tuple[dict[str, int], int, int]:
-    """Open letters by reason, how many are closed, and how many data files are gone."""
+def _reasons(table: Table, closed: pa.Table, judged: pa.Table) -> tuple[dict[str, int], int, int]:
+    """Open letters by the reason that they have now, how many are closed, and how many data files are gone."""
     files, lost = split_files(table)
     counts: Counter[str] = Counter()
     number = 0
-    for batch in read_columns(table, files, "reason", *(("_source", "_position") if closed.num_rows else ())):
+    for batch in read_columns(table, files, "reason", *(_IDENTITY if closed.num_rows or judged.num_rows else ())):
         letters = pa.Table.from_batches([batch])
         if closed.num_rows:
-            names = pa.table(
-                {"_source": closed["_source"].cast(letters["_source"].type), "_position": closed["_position"]}
-            )
-            letters = letters.join(names, ["_source", "_position"], join_type="left anti")
+            letters = letters.join(_as_in(letters, closed), list(_IDENTITY), join_type="left anti")
         number += batch.num_rows - letters.num_rows
-        for entry in letters["reason"].value_counts().to_pylist():
+        if judged.num_rows:
+            letters = letters.join(_as_in(letters, judged), list(_IDENTITY), right_suffix="_now")
+        reasons = letters["reason"]
+        if judged.num_rows:
+            reasons = pc.coalesce(letters["reason_now"].cast(reasons.type), reasons)
+        for entry in reasons.value_counts().to_pylist():
             counts[entry["values"]] += entry["counts"]
     return dict(counts.most_common()), number, len(lost)
+
+
+def _as_in(letters: pa.Table, others: pa.Table) -> pa.Table:
+    """Arrow joins columns of the very same type only."""
+    return others.set_column(0, "_source", others["_source"].cast(letters["_source"].type))
 
 
 def _newest_arrival(moments: list[int]) -> datetime | None:

@@ -58,7 +58,8 @@ class ApproveOperator(ApprovalOperator):
 
     def execute_complete(self, context: Context, event: dict[str, Any]) -> Any:
         """Somebody answered, or time is up; who it was is in the log and in this task's XCom."""
-        self.log.info("%s", _answer(event))
+        if "error" not in event:
+            self.log.info("%s", _answer(event))
         return super().execute_complete(context, event)
 
     def _refuse_another(self, context: Context, body: str) -> None:
@@ -85,8 +86,5 @@ def _span(line: str) -> str:
 
 
 def _answer(event: dict[str, Any]) -> str:
-    who = event.get("responded_by_user")
-    chosen = ", ".join(event.get("chosen_options") or ["no answer"])
-    if who is None:
-        return f"nobody answered within {PATIENCE.days} days, which is a no: {chosen}"
-    return f"{chosen}, says {who['name'] if isinstance(who, dict) else who.name}"
+    chosen, who = event["chosen_options"][0], event["responded_by_user"]
+    return f"nobody answered within {PATIENCE.days} days: {chosen}" if who is None else f"{chosen}, says {who['name']}"
