@@ -1,4 +1,4 @@
-"""A plan says what a replay would do and what change would help, writes nothing, and saves the next contract if asked."""
+"""A plan says what a replay would do and what change would help, and saves the next contract if it is asked to."""
 
 from __future__ import annotations
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable
 
 import pytest
@@ -47,6 +48,20 @@ def test_each_button_ends_the_driver_well_and_another_starts(
             act(platform)
             another(platform, run)
     reconciles(platform)
+
+
+def test_paused_and_marked_success_it_ends_and_stays_ended_until_it_is_unpaused(platform: Platform) -> None:
+    run = settled(platform)
+    with never_two_drivers(platform):
+        pause(platform, True)
+        goes_on(platform)
+        mark(platform, "success")
+        soon(lambda: not platform.standing()["alive"], "the driver ends")
+        time.sleep(15)
+        assert drivers_of(platform.lake) == []
+        pause(platform, False)
+        another(platform, run)
+    assert platform.standing()["wanted"] == "run"
 
 
 def test_marked_failed_another_starts_and_after_three_in_a_row_the_dag_pauses_itself(platform: Platform) -> None:

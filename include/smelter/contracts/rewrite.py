@@ -72,7 +72,8 @@ def _flow(value: Any) -> str:
         return "[" + ", ".join(map(_flow, value)) + "]"
     if isinstance(value, str) and _PLAIN.fullmatch(value) and value.lower() not in _NOT_TEXT:
         return value
-    return json.dumps(value, ensure_ascii=False)
+    said = json.dumps(value, ensure_ascii=False)
+    return "".join(one if one.isprintable() else f"\\U{ord(one):08x}" for one in said)  # YAML would read some as a space
 
 
 _NOT_TEXT = {"true", "false", "null", "yes", "no", "on", "off", "y", "n"}
