@@ -72,8 +72,8 @@ def _flow(value: Any) -> str:
         return "[" + ", ".join(map(_flow, value)) + "]"
     if isinstance(value, str) and _PLAIN.fullmatch(value) and value.lower() not in _NOT_TEXT:
         return value
-    said = json.dumps(value, ensure_ascii=False)
-    return "".join(one if one.isprintable() else f"\\U{ord(one):08x}" for one in said)  # YAML would read some as a space
+    said = json.dumps(value, ensure_ascii=False)  # YAML would read some characters that are not seen as a space
+    return "".join(one if one.isprintable() else f"\\U{ord(one):08x}" for one in said)
 
 
 _NOT_TEXT = {"true", "false", "null", "yes", "no", "on", "off", "y", "n"}
