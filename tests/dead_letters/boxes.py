@@ -22,7 +22,7 @@ from smelter.dead_letters.replay import ReplayReport, Wishes, replay
 from smelter.dead_letters.retention import Retired, retire
 from smelter.dead_letters.run import NO_HOOKS, Hooks
 from smelter.dead_letters.undo import Undone, undo
-from smelter.explore import connect
+from smelter.explore import Explorer, connect
 from smelter.lake.evolution import apply_contract
 from smelter.lake.home import BRONZE, DEAD_LETTERS, RESOLUTIONS, Lake
 from smelter.lake.sources import path_of, source_of
@@ -57,6 +57,7 @@ class Box(Stream):
     def __init__(self, lake: Lake, contract: Contract | None = None) -> None:
         super().__init__(lake, contract or orders())
         self.limits = LIMITS
+        self._explorer: Explorer | None = None
         self._moments = itertools.count(ARRIVED)
 
     def arrive(self, name: str, *records: Row | str | bytes) -> Path:
@@ -119,8 +120,10 @@ class Box(Stream):
 
     def letters(self) -> list[Row]:
         """Every letter with its status, as DuckDB tells."""
-        with connect(self.lake.root, catalog=self.lake.address) as explorer:
-            rows = explorer.execute(f'from dead_letters."{self.name}" order by _source, _position').arrow().to_pylist()
+        if self._explorer is None:  # it is open as long as the box is there
+            self._explorer = connect(self.lake.root, catalog=self.lake.address)
+        question = f'from dead_letters."{self.name}" order by _source, _position'
+        rows = self._explorer.execute(question).arrow().to_pylist()
         return [row | {"file": _file(row["_source"])} for row in rows]
 
     def resolutions(self) -> list[Row]:

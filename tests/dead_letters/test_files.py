@@ -108,8 +108,8 @@ def test_a_file_that_is_whole_now_comes_home_and_goes_back_and_comes_home_again(
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_plan_says_of_a_file_what_replay_does_and_writes_nothing(box: Box, kind: str) -> None:
-    begin, mend, _, _ = KINDS[kind]
+def test_plan_recovery_status_and_trace_know_a_file_that_comes_home(box: Box, kind: str) -> None:
+    begin, mend, ids, bad = KINDS[kind]
     begin(box)
     mend(box)
     before = box.state()
@@ -117,29 +117,13 @@ def test_plan_says_of_a_file_what_replay_does_and_writes_nothing(box: Box, kind:
     assert box.state() == before
     done = box.replay()
     assert (planned.would_pass, planned.would_fail, planned.files) == (done.passed, done.failed, done.files)
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_recovery_would_write_nothing_of_a_file_that_came_home(box: Box, kind: str) -> None:
-    begin, mend, _, _ = KINDS[kind]
-    begin(box)
-    mend(box)
-    box.replay()
-    found = rehearse(box.lake, box.name, box.limits)
-    assert (found.rows, found.letters) == (0, 0)
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_status_and_trace_know_a_file_that_came_home(box: Box, kind: str) -> None:
-    begin, mend, ids, bad = KINDS[kind]
-    begin(box)
-    mend(box)
-    box.replay()
+    recovery = rehearse(box.lake, box.name, box.limits)
+    assert (recovery.rows, recovery.letters) == (0, 0)
     assert standing_of(box.lake, box.name).landing.rewritten == ()
-    found = trace(box.lake, box.name, box.source("a.json"), len(ids) + bad - 1)
-    assert found.found.startswith("accepted")
-    assert found.records_in_source == len(ids) + bad
-    assert found.text is not None
+    last = trace(box.lake, box.name, box.source("a.json"), len(ids) + bad - 1)
+    assert last.found.startswith("accepted")
+    assert last.records_in_source == len(ids) + bad
+    assert last.text is not None
 
 
 def test_a_file_whose_next_record_is_bad_is_planned_as_it_is_replayed_and_can_be_edited(box: Box) -> None:

@@ -89,7 +89,7 @@ def test_an_edit_that_was_killed_is_there_once(box: Box, unharmed: After, point:
     assert box.ids() == [1, 3, 10]
 
 
-@pytest.mark.parametrize("point", ["judged", "prepared", "before_resolutions", "committed"])
+@pytest.mark.parametrize("point", ["judged", "prepared", "committed"])
 def test_a_discarding_that_was_killed_closes_each_letter_once(box: Box, unharmed: After, point: str) -> None:
     kill(box, discard_letters, point)
     check_what_a_kill_left(box, point)

@@ -83,7 +83,7 @@ def compact_and_expire(box: Box) -> None:
             assert len(load_table(box.lake, *name).metadata.snapshots) == 1
 
 
-@pytest.mark.parametrize("point", ["prepared", "between_commits", "before_resolutions", "committed", "done"])
+@pytest.mark.parametrize("point", ["between_commits", "before_resolutions", "committed"])
 def test_a_replay_whose_snapshots_a_stranger_expired_is_in_the_tables_once(
     box: Box, replayed: State, point: str
 ) -> None:
@@ -96,7 +96,7 @@ def test_a_replay_whose_snapshots_a_stranger_expired_is_in_the_tables_once(
     assert box.state() == replayed
 
 
-@pytest.mark.parametrize(("point", "nth"), [("before_removal", 1), ("before_removal", 2), ("committed", 1)])
+@pytest.mark.parametrize(("point", "nth"), [("before_removal", 1), ("before_removal", 2)])
 def test_an_undoing_whose_snapshots_a_stranger_expired_takes_everything_back(
     box: Box, undone: State, point: str, nth: int
 ) -> None:
