@@ -11,7 +11,7 @@ from urllib.parse import unquote
 
 import pytest
 from boxes import Box, Row
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from mixed import STRANGE, mixed_letters
 
