@@ -46,8 +46,9 @@ bench: setup ## Measure bronze and the judge beside the alternatives, replay bes
 	@$(SMELT) bench judge
 	@$(SMELT) bench stream
 
-prove: setup ## Break the stream in every way, 200 times, and prove that nothing was lost or doubled (ROUNDS=, SEED=)
+prove: setup ## Break the stream in every way, 200 times, kill runs over dead letters everywhere, and prove that nothing was lost or doubled (ROUNDS=, SEED=)
 	@$(SMELT) prove --rounds $(or $(ROUNDS),200) $(if $(SEED),--seed $(SEED))
+	@ALL_POINTS=1 .venv/bin/python -m pytest -q -n 2 tests/dead_letters/test_kills.py tests/dead_letters/test_kills_and_strangers.py
 
 recompute: setup ## Build silver and gold from random events, killed at random, beside plain recomputations (EXAMPLES=, KILLS=)
 	@EXAMPLES=$(or $(EXAMPLES),60) KILLS=$(or $(KILLS),20) .venv/bin/python -m pytest -q -n 0 tests/silver/test_silver.py tests/silver/test_kills.py tests/silver/test_removals.py

@@ -6,9 +6,10 @@ import multiprocessing
 import os
 import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from boxes import BAD, COUPONED, GOOD, Box, Row
 
@@ -19,11 +20,17 @@ from smelter.lake.home import Lake
 from smelter.settings import Settings
 
 BEFORE_THE_INTENT = ("task_writing", "judged")
+ALL_POINTS = bool(os.environ.get("ALL_POINTS"))  # `make prove` kills at each; `make test` at fewer where they are alike
 CUT = b'{"id": 10}\n{"id": "x"}\n{"id": 1'
 WHOLE = b'{"id": 10}\n{"id": "x"}\n{"id": 12}\n{"id": "y"}\n{"id": 14}\n'
 # Its processes have everything imported when they begin, so that a kill costs a second and not three.
 _processes = multiprocessing.get_context("forkserver")
 _processes.set_forkserver_preload(["killed", "pytest"])
+
+
+def points(few: Sequence[Any], others: Sequence[Any]) -> list[Any]:
+    """Where a process is killed: always at a few, and at the others too in the long form."""
+    return [*few, *(others if ALL_POINTS else ())]
 
 
 def letters_of_every_kind(place: Path | Lake) -> Box:

@@ -16,6 +16,7 @@ from killed import (
     edit_letter,
     kill,
     letters_of_every_kind,
+    points,
     replay_letters,
 )
 
@@ -76,7 +77,9 @@ def test_a_replay_that_was_killed_after_its_intent_is_finished_before_the_next_o
     assert box.ids() == [1, 2, 10, 12, 14]
 
 
-@pytest.mark.parametrize("point", ["judged", "prepared", "between_commits", "before_resolutions", "committed", "done"])
+@pytest.mark.parametrize(
+    "point", points(["judged", "before_resolutions"], ["prepared", "between_commits", "committed", "done"])
+)
 def test_an_edit_that_was_killed_is_there_once(box: Box, unharmed: After, point: str) -> None:
     kill(box, edit_letter, point, "plain.json", 2, CORRECTED)
     check_what_a_kill_left(box, point)
@@ -89,7 +92,7 @@ def test_an_edit_that_was_killed_is_there_once(box: Box, unharmed: After, point:
     assert box.ids() == [1, 3, 10]
 
 
-@pytest.mark.parametrize("point", ["judged", "prepared", "committed"])
+@pytest.mark.parametrize("point", points(["committed"], ["judged", "prepared"]))
 def test_a_discarding_that_was_killed_closes_each_letter_once(box: Box, unharmed: After, point: str) -> None:
     kill(box, discard_letters, point)
     check_what_a_kill_left(box, point)

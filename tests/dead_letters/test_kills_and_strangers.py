@@ -14,6 +14,7 @@ from killed import (
     check_what_a_kill_left,
     kill,
     letters_of_every_kind,
+    points,
     replay_letters,
     undo_run,
 )
@@ -47,16 +48,10 @@ def box(tmp_path: Path) -> Box:
 
 @pytest.mark.parametrize(
     ("point", "nth"),
-    [
-        ("judged", 1),
-        ("prepared", 1),
-        ("between_commits", 1),
-        ("before_resolutions", 1),
-        ("before_removal", 1),
-        ("before_removal", 2),
-        ("committed", 1),
-        ("done", 1),
-    ],
+    points(
+        [("judged", 1), ("before_resolutions", 1), ("before_removal", 1), ("before_removal", 2)],
+        [("prepared", 1), ("between_commits", 1), ("committed", 1), ("done", 1)],
+    ),
 )
 def test_an_undoing_that_was_killed_takes_everything_back_once(box: Box, undone: State, point: str, nth: int) -> None:
     before, run = box.rows(), box.replayed()
@@ -83,7 +78,7 @@ def compact_and_expire(box: Box) -> None:
             assert len(load_table(box.lake, *name).metadata.snapshots) == 1
 
 
-@pytest.mark.parametrize("point", ["between_commits", "before_resolutions", "committed"])
+@pytest.mark.parametrize("point", points(["before_resolutions"], ["between_commits", "committed"]))
 def test_a_replay_whose_snapshots_a_stranger_expired_is_in_the_tables_once(
     box: Box, replayed: State, point: str
 ) -> None:
@@ -96,7 +91,7 @@ def test_a_replay_whose_snapshots_a_stranger_expired_is_in_the_tables_once(
     assert box.state() == replayed
 
 
-@pytest.mark.parametrize(("point", "nth"), [("before_removal", 1), ("before_removal", 2)])
+@pytest.mark.parametrize(("point", "nth"), points([("before_removal", 2)], [("before_removal", 1)]))
 def test_an_undoing_whose_snapshots_a_stranger_expired_takes_everything_back(
     box: Box, undone: State, point: str, nth: int
 ) -> None:
@@ -116,13 +111,10 @@ def remove(files: Iterable[WrittenFile]) -> None:
 
 @pytest.mark.parametrize(
     ("point", "lost"),
-    [
-        ("prepared", "bronze"),
-        ("prepared", "letters"),
-        ("prepared", "resolutions"),
-        ("between_commits", "bronze"),
-        ("before_resolutions", "resolutions"),
-    ],
+    points(
+        [("prepared", "bronze"), ("before_resolutions", "resolutions")],
+        [("prepared", "letters"), ("prepared", "resolutions"), ("between_commits", "bronze")],
+    ),
 )
 def test_a_run_whose_data_files_somebody_removed_is_taken_back_and_its_letters_are_open(
     box: Box, point: str, lost: str
