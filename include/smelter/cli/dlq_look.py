@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from smelter.cli.dlq_options import AsJson, Chosen, Dataset, choosing, refuse_strange_id
-from smelter.cli.moments import ago
-from smelter.cli.session import complete_dataset, counted, print_json, print_table, session_of
+from smelter.cli.moments import ago, moment
+from smelter.cli.session import complete_dataset, counted, plain_values, print_json, print_table, session_of
 from smelter.contracts.faults import printable
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def ls(
     lake = session.open_lake()
     found, standing = groups(lake, name, filters), statuses(lake, name)
     if as_json:
-        print_json({"dataset": name, "statuses": standing, "groups": [_plain(asdict(one)) for one in found]})
+        print_json({"dataset": name, "statuses": standing, "groups": [plain_values(asdict(one)) for one in found]})
         return
     _print_groups(found)
     total = sum(one.letters for one in found)
@@ -68,7 +68,7 @@ def _print_groups(found: list[Group]) -> None:
         field = f"`{printable(one.field)}` " if one.field else ""
         print(f"{one.letters:>{width},}  {one.reason}  {field}{_found(one)}")
         tries = f", tried up to {counted(one.attempts, 'time')}" if one.attempts else ""
-        seen = f"seen {_moment(one.first_seen)} to {_moment(one.last_seen)}"
+        seen = f"seen {moment(one.first_seen)} to {moment(one.last_seen)}"
         oldest = ago((now - one.first_seen).total_seconds())
         print(f"{'':>{width}}    oldest {oldest}; {seen}{tries}; example {one.example}")
     if len(found) > _MOST_GROUPS:
@@ -93,8 +93,8 @@ def show(
     session = session_of(context)
     found = find_letter(session.open_lake(), session.ingested(None, at_least_one=True), letter)
     if as_json:
-        history = [_plain(asdict(event)) for event in found.history]
-        print_json({"dataset": found.dataset, **_plain(found.row), "history": history})
+        history = [plain_values(asdict(event)) for event in found.history]
+        print_json({"dataset": found.dataset, **plain_values(found.row), "history": history})
         return
     _print_letter(found)
 
@@ -104,7 +104,7 @@ def _print_letter(found: OneLetter) -> None:
     tries = f", tried {counted(row['attempts'], 'time')}" if row["attempts"] else ""
     print(f"{row['_id']}  {found.dataset}  {row['reason']}  {row['status']}{tries}")
     print(f"  from        {printable(row['_source'])}:{row['_position']}")
-    print(f"  arrived     {_moment(row['_arrived_at'])}, a letter since {_moment(row['_ingested_at'])}")
+    print(f"  arrived     {moment(row['_arrived_at'])}, a letter since {moment(row['_ingested_at'])}")
     print(f"  batch       {row['_batch']}")
     print(f"  judged by   {row['judged_by']}")
     print()
@@ -131,7 +131,7 @@ def _print_error(text: str, error: dict[str, str]) -> None:
 
 def _print_event(event: Event) -> None:
     why = f": {printable(event.because)}" if event.because else ""
-    print(f"  {_moment(event.at)}  {event.outcome} by {printable(event.who)} under {event.contract}, {event.run}{why}")
+    print(f"  {moment(event.at)}  {event.outcome} by {printable(event.who)} under {event.contract}, {event.run}{why}")
     for error in event.errors or ():
         print(f"      {printable(error['message'])}")
     if event.raw is not None and event.outcome == "edited":
@@ -163,10 +163,10 @@ def runs(
     session.ingested(dataset)
     found = past_runs(session.open_lake(), dataset, most)
     if as_json:
-        print_json([_plain(asdict(one)) for one in found])
+        print_json([plain_values(asdict(one)) for one in found])
         return
     rows = [
-        (one.run, one.dataset, _moment(one.at), f"{one.done:,}", f"{one.failed:,}", one.who, one.because or "")
+        (one.run, one.dataset, moment(one.at), f"{one.done:,}", f"{one.failed:,}", one.who, one.because or "")
         for one in found
     ]
     if not rows:
@@ -174,19 +174,3 @@ def runs(
         return
     print_table(("run", "dataset", "when", "letters", "failed", "by", "because"), rows, right=("letters", "failed"))
     print("next: smelt dlq undo RUN takes one back")
-
-
-def _moment(moment: datetime) -> str:
-    return moment.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%SZ")
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _plain(one) for key, one in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(one) for one in value]
-    if isinstance(value, datetime):
-        return value.isoformat()
-    if isinstance(value, bytes):
-        return value.hex()
-    return value if value is None or isinstance(value, bool | int | float | str) else str(value)

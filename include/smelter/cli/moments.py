@@ -1,6 +1,8 @@
-"""How long ago, in words."""
+"""When, and how long ago, in words."""
 
 from __future__ import annotations
+
+from datetime import UTC, datetime
 
 
 def ago(seconds: float | None) -> str:
@@ -10,3 +12,8 @@ def ago(seconds: float | None) -> str:
         if seconds >= 2 * size:
             return f"{seconds / size:.0f} {unit} ago"
     return f"{seconds:.0f} s ago"
+
+
+def moment(when: datetime) -> str:
+    """`2026-11-18 13:25:48Z`."""
+    return when.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%SZ")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -104,6 +105,19 @@ def complete_dataset(incomplete: str) -> list[str]:
 def counted(number: int, what: str) -> str:
     """`1 file`, `2 files`."""
     return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
+def plain_values(value: Any) -> Any:
+    """The value as JSON can say it: moments as ISO 8601, bytes as hex."""
+    if isinstance(value, dict):
+        return {key: plain_values(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain_values(one) for one in value]
+    if isinstance(value, datetime):
+        return value.isoformat()
+    if isinstance(value, bytes):
+        return value.hex()
+    return value if value is None or isinstance(value, bool | int | float | str) else str(value)
 
 
 def print_json(value: Any) -> None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from smelter.cli.session import complete_dataset, print_json, session_of
+from smelter.cli.moments import moment
+from smelter.cli.session import complete_dataset, plain_values, print_json, session_of
 from smelter.contracts.faults import printable
 from smelter.errors import Refused, WrongUsage
 
@@ -46,7 +46,7 @@ def trace(
     lake, names = session.open_lake(), session.ingested(dataset, at_least_one=True)
     found = _by_place(lake, record, names) if record is not None else _by_condition(lake, where or "", names)
     if as_json:
-        print_json([_plain(asdict(one)) for one in found])
+        print_json([plain_values(asdict(one)) for one in found])
     else:
         for one in found:
             _print(one)
@@ -107,34 +107,18 @@ def _by_condition(lake: Lake, condition: str, names: list[str]) -> list[Trace]:
 def _print(found: Trace) -> None:
     print(f"{printable(found.source)}:{found.position}  {found.found}")
     if found.arrived_at is not None:
-        print(f"  arrived     {_moment(found.arrived_at)}, one of {found.records_in_source:,} records in its file")
+        print(f"  arrived     {moment(found.arrived_at)}, one of {found.records_in_source:,} records in its file")
     if found.batch:
         print(f"  batch       {found.batch} ({found.batch_state})")
     for place in found.places:
         snapshot = place.snapshot if place.snapshot is not None else "expired since"
-        how = f"ingested {_moment(place.ingested_at)} under {place.contract}, snapshot {snapshot}"
+        how = f"ingested {moment(place.ingested_at)} under {place.contract}, snapshot {snapshot}"
         print(f"  in          {place.table}, {how}")
         for error in place.row.get("errors") or ():
             print(f"  because     {printable(error['message'])}")
     for event in found.history:
         why = f": {printable(event.because)}" if event.because else ""
-        print(f"  then        {event.outcome} {_moment(event.at)} by {printable(event.who)}, {event.run}{why}")
+        print(f"  then        {event.outcome} {moment(event.at)} by {printable(event.who)}, {event.run}{why}")
     if found.text is not None:
         text = found.text if len(found.text) <= _SHOWN_TEXT else found.text[: _SHOWN_TEXT - 1] + "…"
         print(f"  text        {printable(text)}")
-
-
-def _moment(moment: datetime) -> str:
-    return moment.strftime("%Y-%m-%d %H:%M:%SZ")
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _plain(one) for key, one in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(one) for one in value]
-    if isinstance(value, datetime):
-        return value.isoformat()
-    if isinstance(value, bytes):
-        return value.hex()
-    return value if value is None or isinstance(value, bool | int | float | str) else str(value)

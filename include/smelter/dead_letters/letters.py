@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from smelter.dead_letters.filters import IS_ABOUT_A_FILE, Filters
-from smelter.explore import connect
+from smelter.explore import Explorer, connect
 from smelter.lake.home import DEAD_LETTERS, RESOLUTIONS, Lake
 from smelter.lake.letter_status import status_sql
 from smelter.postgres import CATALOG_NAME
@@ -103,6 +103,11 @@ class Letters:
         table = f'{CATALOG_NAME}.{DEAD_LETTERS}."{self._dataset}"'
         files = self._explorer.execute(f"select filename, max(file_row_number) + 1 from {table} group by filename")  # noqa: S608
         return _dealt([piece for file, rows in files for piece in _pieces(file, rows)], most)
+
+
+def has_resolutions(explorer: Explorer) -> bool:
+    """Is there a table of what became of letters? A lake that nobody has ingested into has none."""
+    return any((table.namespace, table.name) == (DEAD_LETTERS, RESOLUTIONS) for table in explorer.tables)
 
 
 def _pieces(file: str, rows: int) -> Iterator[Piece]:

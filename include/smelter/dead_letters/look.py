@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from smelter.dead_letters.filters import Filters
-from smelter.dead_letters.letters import Letters
+from smelter.dead_letters.letters import Letters, has_resolutions
 from smelter.errors import Refused
 from smelter.explore import Explorer, connect
 from smelter.lake.home import DEAD_LETTERS, RESOLUTIONS, Lake
@@ -124,14 +124,14 @@ def find_letter(lake: Lake, names: list[str], letter: str) -> OneLetter:
             raise Refused(what, data="nothing was changed", next_step="smelt dlq ls DATASET shows an id for each group")
         dataset, row = found[0]
         values = {"dataset": dataset, "source": row["_source"], "position": row["_position"]}
-        history = explorer.execute(_HISTORY, values).fetchall() if _is_told(explorer) else []
+        history = explorer.execute(_HISTORY, values).fetchall() if has_resolutions(explorer) else []
     return OneLetter(dataset, row, tuple(Event(*event) for event in history))
 
 
 def past_runs(lake: Lake, dataset: str | None, most: int) -> list[RunLine]:
     """The newest runs over dead letters."""
     with connect(lake.root, catalog=lake.address) as explorer:
-        if not _is_told(explorer):
+        if not has_resolutions(explorer):
             return []
         return [RunLine(*row) for row in explorer.execute(_RUNS, {"dataset": dataset, "most": most}).fetchall()]
 
@@ -140,7 +140,3 @@ def _beginning(explorer: Explorer, dataset: str, letter: str) -> list[dict[str, 
     question = f'from {DEAD_LETTERS}."{dataset}" where starts_with(_id, $letter) limit 2'
     rows: list[dict[str, Any]] = explorer.execute(question, {"letter": letter}).arrow().to_pylist()
     return rows
-
-
-def _is_told(explorer: Explorer) -> bool:
-    return any((table.namespace, table.name) == (DEAD_LETTERS, RESOLUTIONS) for table in explorer.tables)

@@ -22,7 +22,7 @@ from smelter.bronze.work import Trouble
 from smelter.contracts import Contract
 from smelter.dead_letters.work import Work
 from smelter.errors import Unreachable
-from smelter.lake.batches import BatchRecords, Done, Intent, Receipt
+from smelter.lake.batches import BatchRecords, Intent, Receipt
 from smelter.lake.commits import Commit, is_committed, newest_told
 from smelter.lake.data_files import TableShape
 from smelter.lake.home import BRONZE, DEAD_LETTERS, RESOLUTIONS, Lake
@@ -121,10 +121,6 @@ class Runs:
         self.records.prepare(intent)
         self.hooks.reach("prepared")
         self._commit(intent, may_be_there=False)
-
-    def done(self) -> list[Done]:
-        """Every run that was finished, in their order."""
-        return self.records.done()
 
     def _commit(self, intent: Intent, *, may_be_there: bool) -> None:
         with self._bronze_lease(intent) if intent.removes else nullcontext():

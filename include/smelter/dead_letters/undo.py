@@ -12,7 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from smelter.dead_letters.letters import BATCH_ROWS
+from smelter.dead_letters.letters import BATCH_ROWS, has_resolutions
 from smelter.dead_letters.receipts import receipts_without
 from smelter.dead_letters.run import NO_HOOKS, Hooks, running
 from smelter.dead_letters.work import IDENTITY, Desk
@@ -78,7 +78,7 @@ class Undone:
 def find_run(lake: Lake, run: str) -> RunFound:
     """The run of this name, with or without what it did before it; refused if there is none."""
     with connect(lake.root, catalog=lake.address) as explorer:
-        found = explorer.execute(_RUN, {"run": run}).fetchall() if _is_told(explorer) else []
+        found = explorer.execute(_RUN, {"run": run}).fetchall() if has_resolutions(explorer) else []
     if len(found) != 1:
         raise Refused(
             f"there is no run {run}" if not found else f"{run} is the name of {len(found)} runs",
@@ -196,7 +196,3 @@ def _letters_of(found: RunFound) -> str:
 def _number(explorer: Explorer, question: str, run: str) -> int:
     row = explorer.execute(question, {"run": run}).fetchone()
     return int(row[0]) if row else 0
-
-
-def _is_told(explorer: Explorer) -> bool:
-    return any(str(table) == "dead_letters.resolutions" for table in explorer.tables)
