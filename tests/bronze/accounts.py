@@ -9,10 +9,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from streams import LIMITS, NS, Sent, Stream
-
+from bronze.streams import LIMITS, NS, Sent, Stream
 from smelter.contracts import Contract
-from smelter.lake.batches import BatchRecords
 from smelter.lake.home import BRONZE, DEAD_LETTERS
 from smelter.lake.tables import load_table
 from smelter.records import Judge, Source
@@ -99,7 +97,7 @@ def _check_batches(stream: Stream) -> None:
 
 def _check_receipts(stream: Stream) -> None:
     """The stream's own books tell of the same records as the tables, and no batch is half done."""
-    books = BatchRecords(stream.receipts)
+    books = stream.lake.batches(stream.name)
     assert (books.planned(), books.prepared()) == ([], [])
     told = {one.unit.source: (one.accepted, one.dead) for done in books.done() for one in done.receipts}
     places = places_found(stream)

@@ -14,7 +14,7 @@ from smelter.bronze.batch import Bronze, Report
 from smelter.bronze.spread import Here
 from smelter.bronze.stream import Hooks, Pace, _catch_up, driving, ingest
 from smelter.contracts import Contract, parse_contract
-from smelter.lake.batches import BatchRecords, Unit
+from smelter.lake.batches import Unit
 from smelter.lake.home import Lake
 from smelter.lake.landing import Landing, look_at
 from smelter.lake.sources import source_of, unit_of
@@ -144,7 +144,7 @@ class Stream:
     def has_read(self, name: str) -> bool:
         """Is the file in a finished batch?"""
         source = source_of(self.landing / name)
-        return any(one.unit.source == source for done in BatchRecords(self.receipts).done() for one in done.receipts)
+        return any(one.unit.source == source for done in self.lake.batches(self.name).done() for one in done.receipts)
 
     def landing_now(self) -> Landing:
         """The landing folder as a newly started driver sees it."""

@@ -120,6 +120,8 @@ PART = "a: {type: string} | t: {type: timestamp} | u: {type: timestamp}"
         ("", "bronze: {partition_by: [days(t)]}\n", "bronze", "new files only; old ones stay where they are"),
         ("", "silver: {key: [a]}\n", "silver", "silver begins with the first row of bronze"),
         ("", "maintenance: {snapshots: 7d}\n", "maintenance", "from the next maintenance on"),
+        ("", "bronze: {keep_rows: 9d}\n", "bronze", "from the next maintenance on"),
+        ("bronze: {keep_rows: 9d}\n", "", "bronze", "from the next maintenance on"),
     ],
 )
 def test_a_safe_change_of_a_section_is_told(old: str, new: str, where: str, why: str) -> None:
@@ -171,6 +173,11 @@ def test_another_silver_is_safe_and_says_what_becomes_of_it(new: str, what: str)
     change = the_change(PART, PART, more="silver: {key: [a], event_time: t}\n", more_new=new)
     assert (change.where, change.what, change.is_safe) == ("silver", what, True)
     assert ("rebuilt once" in change.why) == (what != "removed")
+
+
+def test_how_long_silver_keeps_its_rows_is_no_reason_to_rebuild_it() -> None:
+    change = the_change(PART, PART, more="silver: {key: [a]}\n", more_new="silver: {key: [a], keep_rows: 9d}\n")
+    assert change == Change("silver", "keep_rows none → 9d", True, "from the next maintenance on")
 
 
 def test_silver_follows_a_renamed_field() -> None:

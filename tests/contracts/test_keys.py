@@ -25,7 +25,7 @@ fields:
   at:    {type: timestamp, zone: Europe/Berlin, format: "%d.%m.%Y %H:%M", not_after_arrival: 2h}
 unknown_fields: ignore
 source: {files: landing/things, every: 15m}
-bronze: {partition_by: [days(_ingested_at), "bucket(16, id)"]}
+bronze: {partition_by: [days(_ingested_at), "bucket(16, id)"], keep_rows: 800d}
 silver:
   key: [id]
   on_duplicate: keep_latest
@@ -33,6 +33,7 @@ silver:
   event_time: at
   event_time_stable: true
   columns: {half: "try_cast(count as double) / 2"}
+  keep_rows: 400d
 quality:
 - {name: ids are there, check: not_null, column: id}
 - {name: ids are unique, check: unique, columns: [id]}
@@ -45,7 +46,7 @@ quality:
 - {name: known, check: exists_in, column: id, dataset: others, field: id}
 - {name: halves, check: sql, expression: half * 2 = count}
 dead_letters: {pause_at: 20%, over: 5000 records, keep: 90d, auto_replay: true}
-maintenance: {snapshots: 7d, target_file: 64MB}
+maintenance: {snapshots: 7d, most_snapshots: 50, target_file: 64MB, quiet: 5m, orphans: 2d, trash: 3d}
 """
 
 
@@ -61,6 +62,7 @@ def test_every_key_is_read() -> None:
     assert (at.zone, at.format, at.not_after_arrival) == ("Europe/Berlin", "%d.%m.%Y %H:%M", "2h")
     assert (things.source.files, things.source.every) == ("landing/things", "15m")
     assert things.bronze.partition_by == ("days(_ingested_at)", "bucket(16, id)")
+    assert things.bronze.keep_rows == "800d"
     assert things.silver is not None
     assert things.silver.model_dump() == {
         "key": ("id",),
@@ -69,22 +71,32 @@ def test_every_key_is_read() -> None:
         "event_time": "at",
         "event_time_stable": True,
         "columns": {"half": "try_cast(count as double) / 2"},
+        "keep_rows": "400d",
     }
     assert [check.check for check in things.quality] == list(get_args(CheckKind))
     assert [check.name for check in things.quality if check.on_failure == "warn"] == ["kinds"]
     letters = things.dead_letters
     assert (letters.pause_at, letters.over, letters.keep, letters.auto_replay) == ("20%", "5000 records", "90d", True)
     assert (letters.share, letters.over_records) == (0.2, 5000)
-    assert (things.maintenance.snapshots, things.maintenance.target_file) == ("7d", "64MB")
+    assert things.maintenance.model_dump() == {
+        "snapshots": "7d",
+        "most_snapshots": 50,
+        "target_file": "64MB",
+        "quiet": "5m",
+        "orphans": "2d",
+        "trash": "3d",
+    }
     assert things.source_names == {"id": "ID", "count": "count", "kind": "kind", "at": "at"}
 
 
 def test_what_is_not_said_has_a_default() -> None:
     things = contract(MINIMAL)
     assert (things.about, things.unknown_fields, things.silver) == ("", "dead_letter", None)
-    assert things.bronze.partition_by == ("days(_ingested_at)",)
+    assert (things.bronze.partition_by, things.bronze.keep_rows) == (("days(_ingested_at)",), None)
     assert things.source.every is None
-    assert (things.maintenance.snapshots, things.maintenance.target_file) == ("24h", "128MB")
+    care = things.maintenance
+    assert (care.snapshots, care.most_snapshots, care.target_file) == ("24h", 100, "128MB")
+    assert (care.quiet, care.orphans, care.trash) == ("10m", "3d", "7d")
     letters = things.dead_letters
     assert (letters.share, letters.over_records, letters.keep, letters.auto_replay) == (None, 1000, None, False)
     assert things.fields["a"].required is False
@@ -138,7 +150,7 @@ def test_a_contract_is_the_same_after_its_way_into_a_lake_and_back(text: str) ->
         (MINIMAL + "gold: []\n", 6, "there is no key `gold` (allowed: about,"),
         (MINIMAL + "silver: {kez: [a]}\n", 6, "there is no key `kez` in `silver`; did you mean `key`?"),
         (MINIMAL + "bronze: {partition: [a]}\n", 6, "`partition` in `bronze`; did you mean `partition_by`?"),
-        (MINIMAL + "maintenance: {snapshot: 1h}\n", 6, "in `maintenance`; did you mean `snapshots`? (allowed: snap"),
+        (MINIMAL + "maintenance: {snapshot: 1h}\n", 6, "in `maintenance`; did you mean `snapshots`? (allowed: most_s"),
         (MINIMAL + "dead_letter: {keep: 1d}\n", 6, "there is no key `dead_letter`; did you mean `dead_letters`?"),
         (MINIMAL + "dead_letters: {pause: 1%}\n", 6, "in `dead_letters`; did you mean `pause_at`? (allowed: auto_rep"),
         (MINIMAL.replace("files", "file"), 3, "there is no key `file` in `source`; did you mean `files`?"),

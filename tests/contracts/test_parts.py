@@ -54,6 +54,28 @@ def test_silver_that_has_no_meaning_is_refused_in_its_own_line(silver: str, said
     assert fault[1].startswith(said)
 
 
+@pytest.mark.parametrize(
+    ("bronze", "silver", "said"),
+    [
+        (
+            "9d",
+            "",
+            "silver: bronze lets rows go after 9d, and silver is rebuilt from bronze: silver needs `keep_rows: 9d`",
+        ),
+        ("9d", ", keep_rows: 10d", "silver.keep_rows: `10d` is longer than bronze keeps its rows (9d), and silver is"),
+    ],
+)
+def test_silver_keeps_no_row_longer_than_bronze(bronze: str, silver: str, said: str) -> None:
+    ((_, message),) = faults_of(with_part(f"bronze: {{keep_rows: {bronze}}}", f"silver: {{key: [id]{silver}}}"))
+    assert message.startswith(said)
+
+
+def test_bronze_may_keep_its_rows_as_long_as_silver_or_longer_or_for_ever() -> None:
+    for bronze in ("keep_rows: 240h", "keep_rows: 11d", ""):
+        assert contract(with_part(f"bronze: {{{bronze}}}", "silver: {key: [id], keep_rows: 10d}")).silver is not None
+    assert contract(with_part("bronze: {keep_rows: 9d}")).bronze.keep_rows == "9d", "without silver, nobody is rebuilt"
+
+
 def test_a_fault_in_a_long_section_has_the_line_of_its_key() -> None:
     text = with_part(
         "silver:", "  key: [id,", "        idd]", "  event_time: id", "bronze:", "  partition_by:", "  - nope"

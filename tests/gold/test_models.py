@@ -187,6 +187,7 @@ def test_a_model_of_sessions_shows_every_session(sql: str, said: str) -> None:
             "grain: window_start\n-- partition: n, days(window_start)\n" + COUNT.replace("as n", "as window_start_day"),
             "5: partition: `window_start_day` is what tables call days(window_start)",
         ),
+        ("grain: window_start", "grain: window_start\n-- keep_rows: 9y", "5: keep_rows: `9y` is not a duration"),
         (COUNT, "", "there is no SQL below the header"),
     ],
 )
@@ -195,6 +196,13 @@ def test_a_header_is_checked_with_its_line(old: str, new: str, said: str) -> Non
     assert old in text
     flaws = flaws_of(text.replace(old, new))
     assert any(said in flaw for flaw in flaws), flaws
+
+
+def test_a_model_with_a_window_may_say_how_long_its_rows_are_kept() -> None:
+    assert model_of(TUMBLING + "-- keep_rows: 400d\n" + COUNT).keep_rows == "400d"
+    assert model_of(TUMBLING + COUNT).keep_rows is None
+    (flaw,) = flaws_of(PLAIN + "-- keep_rows: 400d\nselect count(*) as n from source")
+    assert flaw == "5: keep_rows: a model without a window has no time by which rows could go"
 
 
 def test_everything_that_is_wrong_in_all_files_is_told_at_once(tmp_path: Path) -> None:
@@ -220,6 +228,7 @@ def test_a_fingerprint_is_of_what_the_rows_depend_on() -> None:
         TUMBLING.replace("a test", "other words") + COUNT,
         TUMBLING + "\n-- a comment\nSELECT  window_start,\n\tCOUNT( * ) AS n /* why */ FROM source GROUP BY ALL",
         TUMBLING.replace("tumbling 1m", "tumbling 60s") + COUNT,
+        TUMBLING + "-- keep_rows: 400d\n" + COUNT,
     ]
     other = [
         TUMBLING + COUNT.replace("count(*)", "count(user_id)"),

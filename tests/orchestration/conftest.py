@@ -8,7 +8,9 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -18,7 +20,9 @@ os.environ["AIRFLOW_HOME"] = tempfile.mkdtemp(prefix="smelter-airflow-")  # befo
 PROJECT = Path(__file__).resolve().parents[2]
 DAGS = PROJECT / "dags"
 PARSER = Path(__file__).with_name("parse_dags.py")
-PLATFORM = {"reconcile", "housekeeping", "dead_letters", "replay_dead_letters", "undo_replay"}
+ASKING = {"replay_dead_letters", "undo_replay", "rollback_table", "forget_person"}
+PLATFORM = {"reconcile", "housekeeping", "dead_letters", "maintenance", *ASKING}
+ASKED_AT = datetime(2026, 11, 2, 12, tzinfo=UTC)
 
 
 def parse(folder: Path, home: Path, environment: Mapping[str, str] | None = None, *words: str) -> dict[str, Any]:
@@ -59,3 +63,17 @@ def each(found: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
 def waits_for_a_person(dag: dict[str, Any]) -> bool:
     """Does somebody have to say yes?"""
     return any(task["kind"] == "ApproveOperator" for task in dag["tasks"].values())
+
+
+def a_context(**form: Any) -> Any:
+    """What Airflow gives to a task of a run whose form was filled in like that."""
+    return {"params": form, "dag_run": SimpleNamespace(run_after=ASKED_AT)}
+
+
+def filled(params: dict[str, Any], **answers: Any) -> dict[str, Any]:
+    """A form as Airflow gives it to a task, checked as Airflow checks it."""
+    from airflow.sdk.definitions.param import ParamsDict
+
+    form = ParamsDict(params)
+    form.update(answers)
+    return {**form.validate(), "asked_at": ASKED_AT.isoformat()}

@@ -21,12 +21,12 @@ def without_absent(name: str, *rest: Any, **more: Any) -> Any:
 
 builtins.__import__ = without_absent
 from airflow.dag_processing.dagbag import DagBag  # noqa: E402
-from airflow.sdk import BaseOperator  # noqa: E402
+from airflow.sdk.definitions.mappedoperator import MappedOperator  # noqa: E402
 
 
 def task(one: Any) -> dict[str, Any]:
     return {
-        "kind": type(one).__name__,
+        "kind": one.task_type,
         "owner": one.owner,
         "pool": one.pool,
         "retries": one.retries,
@@ -35,7 +35,11 @@ def task(one: Any) -> dict[str, Any]:
         "notice": bool(one.on_failure_callback),
         "after": sorted(one.upstream_task_ids),
         "templates": sorted(one.template_fields),
-        "is_operator": isinstance(one, BaseOperator),
+        "is_mapped": isinstance(one, MappedOperator),
+        "name_of_each": one.map_index_template,
+        "most_at_a_time": one.max_active_tis_per_dagrun,
+        "rule": one.trigger_rule.value,
+        "weight": str(one.weight_rule),
         "patience": None if (waits := getattr(one, "response_timeout", None)) is None else waits.total_seconds(),
         "without_answer": getattr(one, "defaults", None),
     }

@@ -134,10 +134,38 @@ def test_every_night_each_dataset_is_replayed_and_then_retired(found: dict[str, 
     assert {name: task["after"] for name, task in tasks.items()} == wanted
 
 
-def test_no_two_dags_of_the_night_start_in_the_same_minute(found: dict[str, Any]) -> None:
-    times = {name: dag["cron"] for name, dag in each(found) if name in PLATFORM and dag["cron"]}
-    assert times.keys() == {"dead_letters", "housekeeping", "reconcile"}
-    assert len(set(times.values())) == len(times), f"they share a pool; take another time for one of {times}"
+def test_no_two_dags_of_the_platform_start_in_the_same_minute_and_none_with_the_builds(found: dict[str, Any]) -> None:
+    times = {name: dag["cron"].split() for name, dag in each(found) if name in PLATFORM and dag["cron"]}
+    assert times.keys() == {"dead_letters", "housekeeping", "maintenance", "reconcile"}
+    starts = [(minute, hour) for minute, hours, *_ in times.values() for hour in hours_of(hours)]
+    assert len(set(starts)) == len(starts), f"they share a pool; take another time for one of {times}"
+    assert int(times["maintenance"][0]) % 5, "builds start at minutes that people like; take one that they do not"
+
+
+def hours_of(field: str) -> list[int]:
+    return list(range(24)) if field == "*" else [int(field)]
+
+
+def test_a_mapped_task_has_a_name_for_each_and_leaves_room_for_others(found: dict[str, Any]) -> None:
+    mapped = [(name, task_id, task) for name, task_id, task in tasks(found) if task["is_mapped"]]
+    assert [(name, task_id) for name, task_id, _task in mapped] == [("maintenance", "table")]
+    for name, task_id, task in mapped:
+        where = f"{name}.{task_id}"
+        assert task["kind"] == "SmeltOperator", f"{where}: map SmeltOperator over about="
+        assert task["name_of_each"] == "{{ task.about }}", f"{where}: map_index_template=ITS_NAME names it in the grid"
+        assert task["most_at_a_time"] == 1, f"{where}: many of them would fill the pool; max_active_tis_per_dagrun=1"
+        assert task["weight"] == "absolute", f"{where}: its weight grows with what follows; weight_rule='absolute'"
+
+
+def test_what_runs_after_a_failure_does_not_hide_it(found: dict[str, Any]) -> None:
+    after_all = [(name, task_id, task) for name, task_id, task in tasks(found) if task["rule"] == "all_done"]
+    assert [(name, task_id) for name, task_id, _task in after_all] == [("maintenance", "lake")]
+    for name, task_id, task in after_all:
+        outcome = found["dags"][name]["tasks"].get("outcome", {"after": [], "rule": None})
+        assert {task_id, *task["after"]} <= {*outcome["after"]}, (
+            f"{name}.{task_id}: fails_with() it and those before it"
+        )
+        assert outcome["rule"] == "none_failed", f"{name}: fails_with() makes the outcome"
 
 
 def test_ids_are_unique_over_all_files() -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from conftest import DAGS, PLATFORM, each, parse, waits_for_a_person
+import pytest
+from conftest import ASKING, DAGS, PLATFORM, each, parse, waits_for_a_person
 
 BY_HAND = "by_hand"
 NOTHING_FOLLOWS = r"(?![\s\S])"
@@ -16,7 +17,7 @@ def test_a_dag_that_is_started_by_hand_has_a_form_with_a_type_and_a_title_for_ev
     found: dict[str, Any],
 ) -> None:
     by_hand = [(name, dag) for name, dag in each(found) if BY_HAND in dag["tags"]]
-    assert len(by_hand) == 5
+    assert len(by_hand) == 7
     for name, dag in each(found):
         assert (dag["schedule"] == "NullTimetable") == (BY_HAND in dag["tags"]), (
             f"{name}: tag it {BY_HAND}, or schedule it"
@@ -28,22 +29,28 @@ def test_a_dag_that_is_started_by_hand_has_a_form_with_a_type_and_a_title_for_ev
     assert forms["backfill_events"] == {"since", "until", "rebuild", "dry_run"}
     assert forms["replay_dead_letters"] == {"dataset", "reason", "field", "since", "until", "dry_run"}
     assert forms["undo_replay"] == {"run", "because", "dry_run"}
+    assert forms["rollback_table"] == {"table", "to", "and_reingest", "dry_run"}
+    assert forms["forget_person"] == {"dataset", "where", "because", "dry_run"}
+    assert set(found["dags"]["maintenance"]["params"]) == {"tables", "steps", "dry_run"}
 
 
 def test_every_text_of_a_form_is_chosen_from_a_list_or_kept_by_a_pattern_to_its_end(found: dict[str, Any]) -> None:
     for name, dag in each(found):
         for field, schema in dag["params"].items():
-            kinds = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
-            pattern = schema.get("pattern", "")
-            is_kept = pattern.startswith("^") and pattern.endswith(NOTHING_FOLLOWS)
-            assert "string" not in kinds or "enum" in schema or is_kept, (
-                f"{name}: the field {field} takes any text; give it enum= or a pattern from ^ to {NOTHING_FOLLOWS} "
-                "(with $, a line break may follow)"
-            )
+            for one in (schema, schema.get("items", {"type": "array" if "array" in schema["type"] else "null"})):
+                kinds = one["type"] if isinstance(one["type"], list) else [one["type"]]
+                pattern = one.get("pattern", "")
+                is_kept = pattern.startswith("^") and pattern.endswith(NOTHING_FOLLOWS)
+                assert "string" not in kinds or "enum" in one or is_kept, (
+                    f"{name}: the field {field} takes any text; give it enum= or a pattern from ^ to {NOTHING_FOLLOWS} "
+                    "(with $, a line break may follow)"
+                )
+                assert "array" not in kinds or "items" in one, f"{name}: the field {field} takes any list; give items="
 
 
-def test_the_form_of_a_replay_offers_the_datasets_that_there_are(found: dict[str, Any]) -> None:
-    assert found["dags"]["replay_dead_letters"]["params"]["dataset"]["enum"] == ["events", "hourly", "taxi_trips"]
+@pytest.mark.parametrize("name", ["replay_dead_letters", "forget_person"])
+def test_a_form_about_a_dataset_offers_those_that_there_are(found: dict[str, Any], name: str) -> None:
+    assert found["dags"][name]["params"]["dataset"]["enum"] == ["events", "hourly", "taxi_trips"]
 
 
 def test_without_any_contract_the_platforms_own_dags_are_there_and_a_replay_has_nothing_to_offer(
@@ -54,12 +61,13 @@ def test_without_any_contract_the_platforms_own_dags_are_there_and_a_replay_has_
     found = parse(DAGS, tmp_path, environment)
     assert found["errors"] == {}
     assert set(found["dags"]) == PLATFORM
-    assert found["dags"]["replay_dead_letters"]["params"]["dataset"]["enum"] == []
+    for name in ("replay_dead_letters", "forget_person"):
+        assert found["dags"][name]["params"]["dataset"]["enum"] == []
 
 
 def test_whoever_waits_for_a_person_holds_up_nobody_and_takes_silence_for_a_no(found: dict[str, Any]) -> None:
     asking = [(name, dag) for name, dag in each(found) if waits_for_a_person(dag)]
-    assert [name for name, _dag in asking] == ["replay_dead_letters", "undo_replay"]
+    assert {name for name, _dag in asking} == ASKING
     for name, dag in asking:
         task = dag["tasks"]["approve"]
         assert list(dag["tasks"])[:2] == ["plan", "approve"], f"{name}: a person is asked about a plan; make one first"

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from airflow.sdk.definitions.param import ParamsDict
 from airflow.sdk.exceptions import AirflowFailException
+from conftest import ASKED_AT, a_context, filled
 
 from smelter.orchestration.datasets import Dataset
 from smelter.orchestration.forms import REASONS, replay_params, undo_params
@@ -29,7 +29,6 @@ from smelter.orchestration.smelt_operator import SmeltOperator
 from smelter.records import Reason
 
 EVENTS = Dataset("events", "", Path("/nowhere"))
-ASKED_AT = "2026-11-02T12:00:00+00:00"
 RUN = "replay:20261101-120000-0a1b"
 HOSTILE = [
     "$(touch x)",
@@ -70,13 +69,6 @@ def lake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SMELTER_LAKE", str(tmp_path / "lake"))
 
 
-def filled(params: dict[str, Any], **answers: Any) -> dict[str, Any]:
-    """The form as Airflow gives it to a task, checked as Airflow checks it."""
-    form = ParamsDict(params)
-    form.update(answers)
-    return {**form.validate(), "asked_at": ASKED_AT}
-
-
 def replay_form(**answers: Any) -> dict[str, Any]:
     return filled(replay_params([EVENTS]), **{"dataset": "events", **answers})
 
@@ -86,7 +78,7 @@ def undo_form(**answers: Any) -> dict[str, Any]:
 
 
 def run(words: list[str], **more: Any) -> Any:
-    return SmeltOperator(task_id="one", words=words, **more).execute({"params": {}})  # type: ignore[arg-type]
+    return SmeltOperator(task_id="one", words=words, **more).execute(a_context())
 
 
 def test_the_form_offers_the_reasons_that_letters_have() -> None:
@@ -119,7 +111,7 @@ def test_a_form_without_a_dataset_or_a_run_is_refused() -> None:
 
 
 def test_what_is_planned_is_what_is_replayed_and_nothing_that_came_after_the_question() -> None:
-    meant = ["--reason=unknown_field", "--field=items[].price", f"--until={ASKED_AT}"]
+    meant = ["--reason=unknown_field", "--field=items[].price", f"--until={ASKED_AT.isoformat()}"]
     form = replay_form(reason="unknown_field", field="items[].price")
     assert plan_replay_words(form) == ["dlq", "replay", "events", *meant, "--dry-run", "--if-there"]
     assert replay_words(form) == ["dlq", "replay", "events", *meant, "--wait", "600"]
@@ -170,11 +162,11 @@ def test_a_plan_is_short_and_each_of_its_lines_can_be_printed_however_strange_th
 
 def test_nobody_is_asked_about_a_plan_that_brings_nothing_back() -> None:
     none = {**PLAN, "would_pass": 0, "would_pass_by_reason": {}}
-    assert ask_about_replay(PLAN)["needless"] == ""
-    assert ask_about_replay(PLAN)["subject"] == "Replay dead letters of events?"
-    assert "smelt dlq plan events" in ask_about_replay(none)["needless"]
+    assert ask_about_replay(PLAN, {})["needless"] == ""
+    assert ask_about_replay(PLAN, {})["subject"] == "Replay dead letters of events?"
+    assert "smelt dlq plan events" in ask_about_replay(none, {})["needless"]
     still_cut = {**FILE, "problem": "the file ends in mid-record"}
-    assert ask_about_replay({**none, "files": [still_cut]})["needless"] == "", "its rows come, its letter stays"
+    assert ask_about_replay({**none, "files": [still_cut]}, {})["needless"] == "", "its rows come, its letter stays"
 
 
 def test_a_replay_says_by_which_name_it_is_taken_back() -> None:
@@ -195,7 +187,7 @@ def test_an_undoing_says_what_leaves_bronze() -> None:
     assert tell_of_undo_plan(found) == (
         f"{RUN} (events): 1 letter would be open again; what it brought would leave bronze, silver and gold"
     )
-    assert ask_about_undo(found)["subject"] == f"Undo {RUN}?"
+    assert ask_about_undo(found, {})["subject"] == f"Undo {RUN}?"
     assert "bronze" not in tell_of_undo_plan({**found, "action": "discard"})
     done = {"dataset": "events", "run": RUN, "by": "undo:20261102-120000-0a1b", "letters": 2, "has_left_bronze": True}
     assert tell_of_undo(done) == (

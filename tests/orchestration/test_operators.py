@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
+import sys
 import threading
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from types import SimpleNamespace
@@ -14,7 +14,9 @@ from typing import Any
 import pytest
 from airflow.sdk.definitions.param import ParamsDict
 from airflow.sdk.exceptions import AirflowException, AirflowFailException, AirflowSkipException
+from conftest import ASKED_AT, a_context
 
+from smelter.orchestration import smelt_operator
 from smelter.orchestration.building import gold_words, silver_words, tell_of_gold, tell_of_silver, unless_dry_run
 from smelter.orchestration.datasets import Dataset
 from smelter.orchestration.forms import recover_words, window_params
@@ -34,7 +36,7 @@ def lake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def run(*words: str, **more: Any) -> Any:
-    return SmeltOperator(task_id="one", words=list(words), **more).execute({"params": {}})  # type: ignore[arg-type]
+    return SmeltOperator(task_id="one", words=list(words), **more).execute(a_context())
 
 
 def test_a_command_that_ends_well_ends_the_task_and_its_report_is_the_result(lake: Path) -> None:
@@ -46,16 +48,52 @@ def test_a_command_that_ends_well_ends_the_task_and_its_report_is_the_result(lak
 
 
 def test_what_a_task_keeps_of_its_report_is_its_result(lake: Path) -> None:
-    said = run("stream", "status", "events", tells=lambda _: "fine", keeps=lambda report: report[0]["dataset"])
-    assert said == "events"
+    said = run(
+        "stream", "status", "events", tells=lambda _: "fine", keeps=lambda report, form: (report[0]["dataset"], form)
+    )
+    assert said == ("events", {"asked_at": ASKED_AT.isoformat()})
 
 
 def test_words_that_ask_the_form_are_told_when_it_was_filled_in(lake: Path) -> None:
     heard: list[Any] = []
-    moment = datetime(2026, 11, 1, 12, tzinfo=UTC)
-    context = {"params": {"dataset": "events"}, "dag_run": SimpleNamespace(run_after=moment)}
-    SmeltOperator(task_id="one", words=lambda form: heard.append(form) or ["settings"]).execute(context)  # type: ignore[arg-type]
-    assert heard == [{"dataset": "events", "asked_at": "2026-11-01T12:00:00+00:00"}]
+    SmeltOperator(task_id="one", words=lambda form: heard.append(form) or ["settings"]).execute(
+        a_context(dataset="events")
+    )
+    assert heard == [{"dataset": "events", "asked_at": "2026-11-02T12:00:00+00:00"}]
+
+
+def test_words_of_one_of_many_are_told_which_one_and_those_after_an_approval_what_was_approved(lake: Path) -> None:
+    heard: list[Any] = []
+    approved = {"subject": "Roll back?", "settled": "17"}
+    context = {**a_context(), "ti": SimpleNamespace(xcom_pull=lambda task_ids: {"plan": approved}[task_ids])}
+    one = SmeltOperator(
+        task_id="one", about="bronze.events", plan="plan", words=lambda form: heard.append(form) or ["settings"]
+    )
+    one.execute(context)
+    assert (heard[0]["about"], heard[0]["planned"]) == ("bronze.events", approved)
+
+
+def test_what_names_a_person_is_in_no_failure_and_on_no_line_that_shows_the_command(
+    lake: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(AirflowFailException) as refused:
+        run("forget", "events", "--where=user_id = 'maria'", "--no-such-option")
+    assert "maria" not in str(refused.value)
+    assert "--where=…" in str(refused.value)
+    shown = [line for line in capsys.readouterr().out.splitlines() if "smelt forget" in line]
+    assert len(shown) == 1
+    assert "maria" not in shown[0]
+
+
+def test_a_command_that_fails_after_a_part_of_its_work_says_first_what_it_did(
+    lake: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = "import sys; print('{\"done\": 3}'); print('chatter', file=sys.stderr); sys.exit(3)"
+    monkeypatch.setattr(smelt_operator, "smelt", lambda _lake: [sys.executable, "-c", program])
+    with pytest.raises(AirflowException, match=r"ended with 3: 3 of 5 done\nchatter$"):
+        run("maintain", "run", tells=lambda report: f"{report['done']} of 5 done")
+    with pytest.raises(AirflowException, match=r"ended with 3: chatter$"):
+        run("maintain", "run")
 
 
 def test_what_is_refused_is_not_tried_again_and_what_is_missing_is(lake: Path) -> None:

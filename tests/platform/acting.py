@@ -145,3 +145,9 @@ def places(platform: Platform, name: str) -> dict[str, int]:
 def dlq_runs(platform: Platform) -> list[dict[str, Any]]:
     """What was done to dead letters, the newest first."""
     return list(json.loads(platform.smelt("dlq", "runs", "events", "--json").stdout))
+
+
+def mapped(platform: Platform, dag: str, run: str) -> dict[str, str]:
+    """Tasks of which there is one for each of something: how each ended, by the name that the grid shows."""
+    found = platform.get(f"/api/v2/dags/{dag}/dagRuns/{run}/taskInstances")["task_instances"]
+    return {one["rendered_map_index"]: one["state"] for one in found if one["map_index"] >= 0}

@@ -76,14 +76,26 @@ class Browser:
             self.page.get_by_role("option", name=choice, exact=True).click()
         self.page.get_by_role("dialog").get_by_role("button", name="Trigger").click()
 
-    def approve(self, subject: str, picture: str, *texts: str) -> None:
-        """Find what waits for an answer, read the plan, and say yes."""
+    def fill_maintenance(self, *tables: str, steps: tuple[str, ...]) -> None:
+        """Open the form, name tables, choose steps, ask for a dry run, and trigger it."""
+        self.page.goto(f"{self.url}/dags/maintenance")
+        self.page.get_by_role("button", name="Trigger").first.click()
+        self.page.locator('[id="element_tables"]').fill("\n".join(tables) + "\n")
+        for step in steps:
+            self.page.locator('[id="element_steps"]').click()
+            self.page.get_by_role("option", name=step, exact=True).click()
+        self.page.locator('[id="switch:element_dry_run"]').click()
+        self.page.get_by_role("dialog").get_by_role("button", name="Trigger").click()
+
+    def decide(self, option: str, subject: str, *texts: str, picture: str = "") -> None:
+        """Find what waits for an answer, read the plan, and give one."""
         self.page.goto(f"{self.url}/required_actions")
         self.page.get_by_role("link", name=subject).click()
         for text in texts:
             expect(self.page.get_by_text(text).first).to_be_visible(timeout=_PATIENCE)
-        self.keep(picture)
-        self.page.get_by_role("button", name="Approve").click()
+        if picture:
+            self.keep(picture)
+        self.page.get_by_role("button", name=option).click()
 
 
 @contextmanager

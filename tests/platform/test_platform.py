@@ -33,7 +33,7 @@ from platforms import COMPONENTS, Platform, drivers_of, kill, never_two_drivers,
 
 pytestmark = pytest.mark.jvm
 SUCCEEDED = ("success", "asset_triggered")
-SCHEDULED = ("silver_events", "gold_events", "reconcile", "housekeeping", "dead_letters")
+SCHEDULED = ("silver_events", "gold_events", "reconcile", "housekeeping", "dead_letters", "maintenance")
 HOSTILE = (
     "$(touch /tmp/smelter-was-here)",
     "'; drop table bronze.events; --",
@@ -44,10 +44,13 @@ HOSTILE = (
 UNSEEN = ("two\nlines", "\x1b[31mred", "\u202eback", "x" * 201)
 SOME_RUN = "replay:20260101-120000-0a1b"
 # Each form, filled in as it should be, and the fields into which something else is put.
-FORMS: dict[str, tuple[dict[str, str], tuple[str, ...]]] = {
+FORMS: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
     "backfill_events": ({}, ("since", "until", "rebuild", "dry_run")),
     "replay_dead_letters": ({"dataset": "events"}, ("dataset", "reason", "field", "since", "until", "dry_run")),
     "undo_replay": ({"run": SOME_RUN}, ("run", "dry_run")),
+    "maintenance": ({}, ("tables", "steps", "dry_run")),
+    "rollback_table": ({"table": "silver.events", "to": "1"}, ("table", "to", "and_reingest", "dry_run")),
+    "forget_person": ({"dataset": "events", "where": "user_id = 'user-1'"}, ("dataset", "dry_run")),
 }
 STRANGE = "{{ 7 * 7 }} ![x](http://127.0.0.1:9/x.png) <b>x</b>"
 
@@ -112,7 +115,7 @@ def test_who_may_do_what(platform: Platform) -> None:
         form = {"logical_date": None, "conf": {**good, "dry_run": True}}
         assert platform.ask("POST", f"/api/v2/dags/{dag}/dagRuns", form, user="viewer")[0] == 403
     assert platform.ask("POST", "/auth/token", {"username": "admin", "password": "admin"}, user=None)[0] == 401
-    assert runs_of_forms(platform) == [0, 0, 0]
+    assert {run["run_type"] for dag in FORMS for run in platform.runs(dag)} == {"scheduled"}, "maintenance by itself"
 
 
 def silver_runs(platform: Platform) -> list[dict[str, Any]]:
@@ -150,7 +153,8 @@ def test_in_a_browser_a_person_sees_the_plan_of_a_replay_approves_it_and_the_let
     run = soon(lambda: platform.runs("replay_dead_letters"), "the form started a run")[0]["dag_run_id"]
     is_asked(platform, "replay_dead_letters", run)
     assert answer(platform, "replay_dead_letters", run, "Approve", user="viewer") == 403
-    browser.approve("Replay dead letters of events?", "approval", "3 would pass, 1 would not", STRANGE)
+    subject, plan = "Replay dead letters of events?", "3 would pass, 1 would not"
+    browser.decide("Approve", subject, plan, STRANGE, picture="approval")
     assert ends(platform, "replay_dead_letters", run, "replay") == "success"
     assert places(platform, "by-hand") == {"bronze": 3, "open": 1, "replayed": 3}
     reconciles(platform)
@@ -173,7 +177,7 @@ def runs_of_forms(platform: Platform) -> list[int]:
     return [len(platform.runs(dag)) for dag in FORMS]
 
 
-def refuses(platform: Platform, forms: list[tuple[str, dict[str, str]]]) -> None:
+def refuses(platform: Platform, forms: list[tuple[str, dict[str, Any]]]) -> None:
     """No task runs by now: beside its heartbeat, many requests may lock Airflow 3.3.2 up for a minute on SQLite."""
     before = runs_of_forms(platform)
     for dag, form in forms:
@@ -185,12 +189,14 @@ def refuses(platform: Platform, forms: list[tuple[str, dict[str, str]]]) -> None
 @pytest.mark.parametrize("text", HOSTILE)
 def test_a_hostile_answer_to_a_form_is_refused(platform: Platform, text: str) -> None:
     refuses(platform, [(dag, {**good, field: text}) for dag, (good, fields) in FORMS.items() for field in fields])
+    refuses(platform, [("maintenance", {field: [text]}) for field in ("tables", "steps")])
     assert not Path("/tmp/smelter-was-here").exists()
 
 
 def test_a_form_refuses_what_is_missing_and_a_reason_that_cannot_be_seen(platform: Platform) -> None:
-    refuses(platform, [("replay_dead_letters", {}), ("undo_replay", {})])
+    refuses(platform, [(dag, {}) for dag in ("replay_dead_letters", "undo_replay", "rollback_table", "forget_person")])
     refuses(platform, [("undo_replay", {"run": SOME_RUN, "because": text}) for text in UNSEEN])
+    refuses(platform, [("forget_person", {"dataset": "events", "where": text * 6}) for text in UNSEEN])
 
 
 def test_airflow_is_killed_all_at_once_and_the_stream_goes_on_in_the_same_driver(platform: Platform) -> None:

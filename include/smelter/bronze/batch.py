@@ -21,7 +21,7 @@ from smelter.bronze.spread import shares
 from smelter.bronze.work import Outcome, Present, Work
 from smelter.contracts import Contract
 from smelter.errors import Refused, Unreachable
-from smelter.lake.batches import BatchRecords, Done, Intent, Plan, Receipt, Unit, token_of
+from smelter.lake.batches import Done, Intent, Plan, Receipt, Unit, token_of
 from smelter.lake.commits import Commit, is_committed, newest_told
 from smelter.lake.data_files import TableShape
 from smelter.lake.home import BRONZE, DEAD_LETTERS, Lake
@@ -64,9 +64,9 @@ class Bronze:
         self._reach = reach
         self._task_reach = task_reach
         self.contract = ensure_tables(lake, contract)
-        self.records = BatchRecords(lake.receipts(self.dataset))
+        self.records = lake.batches(self.dataset)
         self.records.remove_leftovers()
-        self.books = Books(self.records, BatchRecords(lake.letter_runs(self.dataset)))
+        self.books = Books(self.records, lake.letter_batches(self.dataset))
 
     def run_with(self, run: Run) -> None:
         """From now on, judge with these tasks."""

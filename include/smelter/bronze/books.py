@@ -27,12 +27,14 @@ class Books:
         self.committed: dict[str, Unit] = {}
         self.tokens: set[str] = set()
         self.sequences: set[int] = set()
+        self._folded_up_to = 0
         self._gaps: set[int] = set()  # of records that were lost, and whose batches a recovery has accounted for
         self.is_recovering = False  # a recovery was begun and has not come to its end
         self.tables: dict[str, str] = {}
         self.last_ingested_at = _LONG_AGO
         for done in records.done():
             self.enter(done)
+        self._folded_up_to = records.folded_up_to()
         self._heed_runs()
         self.waiting = records.prepared()
         for intent in self.waiting:
@@ -113,12 +115,12 @@ class Books:
         return [unit for unit in self._planned.values() if unit.source not in self.committed]
 
     def next_sequence(self) -> int:
-        """Batches are numbered without a gap, so that a lost record is noticed."""
-        return max(self.sequences, default=0) + 1
+        """Batches are numbered without a gap, so that a lost record is noticed; a folded number is never used again."""
+        return max(self._folded_up_to, max(self.sequences, default=0)) + 1
 
     def missing_sequences(self) -> list[int]:
-        """Numbers that no record has: records that somebody removed."""
-        return sorted(set(range(1, max(self.sequences, default=0))) - self.sequences - self._gaps)
+        """Numbers that no record has: records that somebody removed, from the folder or from `ops.ledger`."""
+        return sorted(set(range(1, self.next_sequence())) - self.sequences - self._gaps)
 
     def next_ingested_at(self, now: datetime, newest: datetime | None) -> datetime:
         """Strictly later than any before, also if the clock was set back."""

@@ -12,6 +12,7 @@ import numpy as np
 from smelter.bronze.trust import Kept
 from smelter.bronze.work import Present
 from smelter.lake.batches import Unit
+from smelter.lake.forgotten import forgotten
 from smelter.lake.home import BRONZE, DEAD_LETTERS
 from smelter.lake.identities import arrivals_of, counts_by_source, letters_about_files, positions_of
 from smelter.lake.landing import is_in_finished_place
@@ -54,8 +55,8 @@ def landed(kept: Kept, window: Window | None = None) -> Iterator[Unit]:
 
 
 def sources_in(kept: Kept) -> dict[str, int]:
-    """Every source that either table holds, with its records."""
-    counts: dict[str, int] = {}
+    """Every source that either table holds, with its records; and those whose records have all left for good."""
+    counts = dict.fromkeys(forgotten(kept.lake, kept.dataset), 0)
     for namespace in (BRONZE, DEAD_LETTERS):
         for source, count in counts_by_source(kept.table(namespace)).items():
             counts[source] = counts.get(source, 0) + count
@@ -77,7 +78,10 @@ def open_to_reading(kept: Kept, units: Sequence[Unit]) -> list[Unit]:
 
 
 def present_of(kept: Kept, units: Sequence[Unit]) -> dict[str, Present]:
-    """What the tables have of each unit; a letter that went home has its place in bronze."""
+    """What the tables have of each unit; a letter that went home has its place in bronze.
+
+    A record that was forgotten counts among the letters: it is there, so that nobody writes it again.
+    """
     sources = [unit.source for unit in units]
     held = {name: positions_of(kept.table(name), sources) for name in (BRONZE, DEAD_LETTERS)}
     closed, about = resolved(kept.lake, kept.dataset, sources), letters_about_files(kept.table(DEAD_LETTERS), sources)

@@ -106,7 +106,7 @@ def recover(
         try:
             bronze.run_with(OnSpark(session))
             units = chunks(chain([first] if first is not None else [], files), files_at_once)
-            return _read_again(bronze, pulse, units, window)
+            return read_again(bronze, pulse, units, window)
         finally:
             if spark is None:
                 session.stop()
@@ -122,7 +122,7 @@ def _catch_up(bronze: Bronze, pulse: Pulse, window: Window | None) -> None:
         refuse_a_part(bronze)
 
 
-def _read_again(bronze: Bronze, pulse: Pulse, chunks: Iterator[list[Unit]], window: Window | None) -> Recovered:
+def read_again(bronze: Bronze, pulse: Pulse, chunks: Iterator[list[Unit]], window: Window | None) -> Recovered:
     """Batch after batch; a file that was written again since is left as the tables have it, and `status` names it."""
     files = records = written = left = 0
     for units in chunks:
@@ -143,7 +143,8 @@ def _settle(bronze: Bronze) -> int:
     """The last record of a recovery: receipts for sources without a file, from the tables, and the end of all gaps."""
     tables = {name: bronze.table(name) for name in (BRONZE, DEAD_LETTERS)}
     counts = {name: counts_by_source(table) for name, table in tables.items()}
-    counts[DEAD_LETTERS] = resolved(bronze.lake, bronze.dataset).standing_in(tables[DEAD_LETTERS], counts[DEAD_LETTERS])
+    closed = resolved(bronze.lake, bronze.dataset)
+    counts[DEAD_LETTERS] = closed.standing_in(tables[DEAD_LETTERS], tables[BRONZE], counts[DEAD_LETTERS])
     gone = sorted((counts[BRONZE].keys() | counts[DEAD_LETTERS].keys()) - bronze.books.committed.keys())
     receipts = []
     for source in gone:

@@ -17,7 +17,7 @@ from smelter.bronze.books import Books
 from smelter.bronze.landed import Window, chunks, landed, open_to_reading, present_of
 from smelter.bronze.trust import refuse_a_part
 from smelter.bronze.work import Work, do
-from smelter.lake.batches import BatchRecords, Unit
+from smelter.lake.batches import Unit
 from smelter.lake.data_files import TableShape
 from smelter.lake.home import BRONZE, DEAD_LETTERS, Lake
 from smelter.lake.tables import ACTIVE, active_contract, load_table
@@ -48,8 +48,8 @@ class _Beside:
 
     def __init__(self, lake: Lake, dataset: str) -> None:
         self.lake, self.dataset = lake, dataset
-        self.records = BatchRecords(lake.receipts(dataset))
-        self.books = Books(self.records, BatchRecords(lake.letter_runs(dataset)))
+        self.records = lake.batches(dataset)
+        self.books = Books(self.records, lake.letter_batches(dataset))
         self.contract = active_contract(self.table(BRONZE))
         under_way = {receipt.unit.source for intent in self.books.waiting for receipt in intent.receipts}
         self.taken = self.books.committed.keys() - under_way

@@ -90,7 +90,7 @@ def _problems(bronze: Kept) -> Iterator[str]:
         yield "a recovery was begun and not finished"
     gaps = bronze.books.missing_sequences()
     if gaps:
-        yield f"the record of {len(gaps)} of {max(bronze.books.sequences)} batches is lost"
+        yield f"the record of {len(gaps)} of {bronze.books.next_sequence() - 1} batches is lost"
     for name in (BRONZE, DEAD_LETTERS):
         if bronze.books.tables.get(name, _uuid(bronze, name)) != _uuid(bronze, name):
             yield f"{name}.{bronze.dataset} is not the table that the records of batches tell of"

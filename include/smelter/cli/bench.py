@@ -6,23 +6,34 @@ import json
 import sys
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, Protocol
 
 import typer
 
+from smelter.cli import bench_maintain
 from smelter.cli.session import print_json, print_table, session_of
 
 if TYPE_CHECKING:
     from smelter.bench.bronze_result import BronzeBench
     from smelter.bench.judge import JudgeBench
-    from smelter.bench.replay import ReplayBench
-    from smelter.bench.silver import SilverBench
+
+
+class Page(Protocol):
+    """What a bench found."""
+
+    def as_json(self) -> dict[str, Any]:
+        """For programs."""
+
+    def as_markdown(self) -> str:
+        """The page."""
+
 
 benches = typer.Typer(name="bench", help="Measure, beside the alternatives, in one run.", no_args_is_help=True)
 
 
 def register(app: typer.Typer) -> None:
     """Add the commands to the menu."""
+    benches.command("maintain")(bench_maintain.maintain)
     app.add_typer(benches)
 
 
@@ -42,7 +53,7 @@ def judge(
     with tempfile.TemporaryDirectory(prefix="smelter-bench-") as scratch:
         found = bench_judge(contract_file, Path(scratch), events, lambda line: print(line, file=sys.stderr, flush=True))
     if output is not None:
-        _write(output, "judge", found)
+        write_page(output, "judge", found)
     if as_json:
         print_json(found.as_json())
     else:
@@ -71,7 +82,7 @@ def bronze(
         place = Place(settings.contracts / "events.yaml", settings.jars, Path(scratch))
         found = bench_bronze(place, events, batches, lambda line: print(line, file=sys.stderr, flush=True))
     if output is not None:
-        _write(output, "bronze", found)
+        write_page(output, "bronze", found)
         plot_bronze(found, output / "bronze.png")
     if as_json:
         print_json(found.as_json())
@@ -104,7 +115,7 @@ def silver(
         tell = lambda line: print(line, file=sys.stderr, flush=True)  # noqa: E731
         found = bench_silver(lake, contract, (small, large), increment, tell)
     if output is not None:
-        _write(output, "silver", found)
+        write_page(output, "silver", found)
     if as_json:
         print_json(found.as_json())
         return
@@ -133,7 +144,7 @@ def replay(
         lake = Lake.at(settings.model_copy(update={"lake": Path(scratch) / "lake", "catalog": None}))
         found = bench_replay(lake, contract, letters, lambda line: print(line, file=sys.stderr, flush=True))
     if output is not None:
-        _write(output, "replay", found)
+        write_page(output, "replay", found)
     if as_json:
         print_json(found.as_json())
         return
@@ -171,7 +182,8 @@ def stream(
     print_table(("ratio, many against few", "×"), [(n, f"{x:.2f}") for n, x in found.ratios.items()], right=("×",))
 
 
-def _write(output: Path, name: str, found: JudgeBench | BronzeBench | ReplayBench | SilverBench) -> None:
+def write_page(output: Path, name: str, found: Page) -> None:
+    """What a bench found, for people and for programs."""
     output.mkdir(parents=True, exist_ok=True)
     (output / f"{name}.json").write_text(json.dumps(found.as_json(), indent=2, ensure_ascii=False) + "\n", "utf-8")
     (output / f"{name}.md").write_text(found.as_markdown(), "utf-8")

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from smelter.cli.building import build_again
 from smelter.cli.dlq_options import WAIT_SECONDS, AsJson, Because, Chosen, Dataset, Wait, choosing, telling
 from smelter.cli.dlq_plan import show_plan
 from smelter.cli.limits import limits_of
-from smelter.cli.session import IfThere, Session, counted, print_json, print_nothing, session_of
+from smelter.cli.session import IfThere, counted, print_json, print_nothing, session_of
 from smelter.contracts.faults import printable
 
 if TYPE_CHECKING:
@@ -159,34 +160,10 @@ def undo(
     else:
         print(f"{done.dataset}: {done.run} is undone by {done.by}; {counted(done.letters, 'letter')} open again")
     if done.has_left_bronze and build:
-        _build(session, done.dataset, wait, as_json=as_json)
+        build_again(session, done.dataset, wait, as_json=as_json)
     if not as_json:
         left = done.has_left_bronze and not build
         print(f"next: smelt silver {done.dataset}, then smelt gold {done.dataset}" if left else f"next: {_ls(done)}")
-
-
-def _build(session: Session, dataset: str, wait: float, *, as_json: bool) -> None:
-    """Silver sees by itself what left bronze, and gold what changed in silver; what never was made is not made here."""
-    from smelter.gold.build import Hooks as GoldHooks
-    from smelter.gold.build import build_gold
-    from smelter.gold.models import load_models
-    from smelter.lake.home import BRONZE, GOLD, SILVER
-    from smelter.lake.tables import active_contract, find_table, load_table
-    from smelter.silver.build import Hooks, Wishes, build_silver
-
-    lake = session.open_lake()
-    if find_table(lake, SILVER, dataset) is None:
-        return
-    silver = build_silver(lake, dataset, Wishes(wait_seconds=wait), Hooks(say=telling().say))
-    contract = active_contract(load_table(lake, BRONZE, dataset))
-    models = [one for one in load_models(session.settings.models) if find_table(lake, GOLD, one.name) is not None]
-    gold = build_gold(lake, contract, models, wait_seconds=wait, hooks=GoldHooks(say=telling().say))
-    if not as_json:
-        print(f"silver.{dataset}: {counted(silver.total('removed'), 'row')} gone with it; {silver.rows:,} rows")
-        for one in gold.built:
-            print(f"{one.table}: {one.written:,} rows written, {one.removed:,} removed")
-    if gold.failed:
-        raise gold.failed[0].problem
 
 
 def _ls(done: Undone) -> str:

@@ -62,7 +62,7 @@ def gold(
     hooks = Hooks(say=lambda line: print(line, file=sys.stderr, flush=True))
     report = build_gold(lake, contract, models, rebuild=rebuild, wait_seconds=wait, hooks=hooks)
     if as_json:
-        print_json(_plain(report))
+        print_json(as_dict(report))
     else:
         _print(report)
     raise typer.Exit(1 if report.failed else 0)
@@ -120,7 +120,8 @@ def _line(built: Built) -> str:
     return f"{changed}{windows}{why}, {built.seconds:.1f} s"
 
 
-def _plain(report: GoldReport) -> dict[str, Any]:
+def as_dict(report: GoldReport) -> dict[str, Any]:
+    """The report as plain values."""
     return {
         "dataset": report.dataset,
         "seconds": round(report.seconds, 3),

@@ -39,7 +39,7 @@ def drop(
     _refuse_beside_the_platform(lake)
     _refuse_beside_a_driver(lake)
     _show(lake, parts)
-    gone = dropping.sources_that_are_gone(lake)
+    gone = dropping.sources_that_are_gone(lake, settings.catalog)
     if gone:
         print(f"{counted(gone, 'source')} of these tables no longer in landing: those records cannot be ingested again")
     if not yes:

@@ -53,7 +53,8 @@ def reconcile(
 
 
 def _print(found: Reconciliation) -> None:
-    held = f"{found.bronze:,} in bronze + {found.dead_letters:,} in dead letters"
+    forgotten = f" + {found.forgotten:,} forgotten" if found.forgotten else ""
+    held = f"{found.bronze:,} in bronze + {found.dead_letters:,} in dead letters{forgotten}"
     held_by = f"{counted(found.records, 'record')} in {counted(found.sources, 'source')}"
     if found.is_balanced:
         print(f"✓ {found.dataset}: {held_by} = {held}: each in exactly one place")

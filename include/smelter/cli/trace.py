@@ -50,7 +50,7 @@ def trace(
     else:
         for one in found:
             _print(one)
-    raise typer.Exit(0 if any(one.places for one in found) else 1)
+    raise typer.Exit(0 if any(one.places or one.left for one in found) else 1)
 
 
 def _by_place(lake: Lake, record: str, names: list[str]) -> list[Trace]:
@@ -65,7 +65,7 @@ def _by_place(lake: Lake, record: str, names: list[str]) -> list[Trace]:
         (name, source) for name in datasets_of(lake, names, path) for source in _readings(lake, name, file, path)
     ]
     found = [trace(lake, name, source, int(number)) for name, source in readings]
-    return [one for one in found if one.places] or found[:1]
+    return [one for one in found if one.places or one.left] or found[:1]
 
 
 def _readings(lake: Lake, dataset: str, file: str, path: Path) -> list[str]:

@@ -14,6 +14,7 @@ _ASIDE = "add a new optional field beside it and fill both until nobody needs th
 _SILVER_KEYS = ("key", "on_duplicate", "order_by", "event_time", "event_time_stable", "columns")
 _LETTERS_KEYS = {"pause_at": "batch", "over": "batch", "keep": "night", "auto_replay": "night"}
 _NEXT_RUN = "from the next silver run on"
+_NEXT_CARE = "from the next maintenance on"
 
 
 @dataclass(frozen=True)
@@ -188,15 +189,16 @@ def _sections(old: Contract, new: Contract) -> Iterator[Change]:
         yield _refused(
             "source", f"{old.source.files} → {new.source.files}", why, "make a new dataset for the new source"
         )
-    if old.bronze != new.bronze:
+    if old.bronze.partition_by != new.bronze.partition_by:
         what = f"partition_by {_shown(old.bronze.partition_by)} → {_shown(new.bronze.partition_by)}"
         yield _safe("bronze", what, "new files only; old ones stay where they are")
     yield from _silver(old, new)
+    yield from _retention(old, new)
     if old.quality != new.quality:
         yield _safe("quality", "changed", _NEXT_RUN)
     yield from _letters(old.dead_letters, new.dead_letters)
     if old.maintenance != new.maintenance:
-        yield _safe("maintenance", "changed", "from the next maintenance on")
+        yield _safe("maintenance", "changed", _NEXT_CARE)
 
 
 def _silver(old: Contract, new: Contract) -> Iterator[Change]:
@@ -207,9 +209,20 @@ def _silver(old: Contract, new: Contract) -> Iterator[Change]:
             yield _safe("silver", "removed", "silver is no longer built; its rows stay as they are")
             return
         changed = [key for key in _SILVER_KEYS if getattr(before, key) != getattr(new.silver, key)]
+        if not changed:
+            return
         rebuild = f"silver must be rebuilt once, from bronze: smelt silver {new.dataset} --rebuild"
         why = _NEXT_RUN if changed == ["event_time_stable"] else rebuild
         yield _safe("silver", f"{', '.join(changed)} changed", why)
+
+
+def _retention(old: Contract, new: Contract) -> Iterator[Change]:
+    """How long rows are kept says nothing about what they are."""
+    parts = (("bronze", old.bronze, new.bronze), ("silver", old.silver, new.silver))
+    for where, was, now in parts:
+        before, after = (one.keep_rows if one is not None else None for one in (was, now))
+        if was is not None and now is not None and before != after:
+            yield _safe(where, f"keep_rows {_shown(before)} → {_shown(after)}", _NEXT_CARE)
 
 
 def _letters(old: DeadLetters, new: DeadLetters) -> Iterator[Change]:

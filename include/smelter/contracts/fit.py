@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from smelter.contracts.check_fit import check_misfits
 from smelter.contracts.misfit import Misfit, nearest
 from smelter.contracts.rules import family
+from smelter.contracts.times import seconds_of
 from smelter.contracts.types import parse_type
 from smelter.contracts.values import TRANSFORM, partition_name
 
@@ -35,6 +36,7 @@ def part_misfits(contract: Contract) -> Iterator[Misfit]:
     yield from _derived(contract)
     yield from _partitions(contract)
     yield from _partition_names(contract)
+    yield from _retention(contract)
     yield from check_misfits(contract, PLATFORM_COLUMNS)
 
 
@@ -140,6 +142,19 @@ def _partition_names(contract: Contract) -> Iterator[Misfit]:
             yield Misfit(
                 ("silver", "columns", name), f"`{name}` is the name of a partition, because {why}; take another"
             )
+
+
+def _retention(contract: Contract) -> Iterator[Misfit]:
+    """Silver is rebuilt from bronze, so that it may not keep what bronze has let go."""
+    bronze, silver = contract.bronze.keep_rows, contract.silver
+    if bronze is None or silver is None:
+        return
+    if silver.keep_rows is None:
+        why = f"bronze lets rows go after {bronze}, and silver is rebuilt from bronze"
+        yield Misfit(("silver",), f"{why}: silver needs `keep_rows: {bronze}`, or shorter")
+    elif seconds_of(silver.keep_rows) > seconds_of(bronze):
+        why = f"`{silver.keep_rows}` is longer than bronze keeps its rows ({bronze})"
+        yield Misfit(("silver", "keep_rows"), f"{why}, and silver is rebuilt from bronze; write {bronze} or shorter")
 
 
 def _partition_problem(families: Mapping[str, str], column: str, unit: str | None, *, is_bucket: bool) -> str | None:

@@ -21,10 +21,12 @@ from smelter.contracts.values import (
     Format,
     LandingPath,
     Name,
+    OrphanAge,
     Pattern,
     RecordCount,
     Share,
     Size,
+    SnapshotAge,
     SourceName,
     Timetable,
     Transform,
@@ -88,6 +90,9 @@ class Bronze(Part):
     partition_by: tuple[Transform, ...] = Field(
         default=("days(_ingested_at)",), description="Partitions, such as days(_ingested_at) or bucket(16, user_id)."
     )
+    keep_rows: Duration | None = Field(
+        default=None, description="Rows go so long after they were ingested: 800d. Without it, never."
+    )
 
 
 class Silver(Part):
@@ -104,6 +109,9 @@ class Silver(Part):
         default={},
         validate_default=True,
         description="Columns that silver adds, each one expression of Spark's SQL over the fields.",
+    )
+    keep_rows: Duration | None = Field(
+        default=None, description="Rows go so long after they were ingested: 400d. Without it, never."
     )
 
     @model_validator(mode="after")
@@ -158,8 +166,23 @@ class DeadLetters(Part):
 class Maintenance(Part):
     """How the tables are looked after."""
 
-    snapshots: Duration = Field(default="24h", description="How long old snapshots are kept.")
+    snapshots: SnapshotAge = Field(
+        default="24h", description="How long old snapshots are kept, 1m or longer; what a reader needs is kept longer."
+    )
+    most_snapshots: int = Field(
+        default=100,
+        ge=10,
+        le=10_000,
+        description="Beyond so many the oldest go earlier, once they are ten minutes old.",
+    )
     target_file: Size = Field(default="128MB", description="The size that compaction aims at.")
+    quiet: Duration = Field(
+        default="10m", description="Files of a running stream that are younger than this are not compacted."
+    )
+    orphans: OrphanAge = Field(
+        default="3d", description="Files that belong to no table go to the trash when they are so old, 1d or older."
+    )
+    trash: Duration = Field(default="7d", description="How long the trash keeps them.")
 
 
 class Contract(Part):

@@ -22,10 +22,13 @@ TRANSFORM = re.compile(
     r"(?P<unit>years|months|days|hours)\((?P<time>\w+)\)|bucket\([1-9][0-9]{0,4}, ?(?P<bucket>\w+)\)|(?P<plain>\w+)",
     re.ASCII,
 )
+SHORTEST_SNAPSHOTS = 60  # seconds that a snapshot is kept at least
+YOUNGEST_ORPHAN = 86_400  # seconds: whatever somebody configures, a younger file is left alone
 _SIZE = re.compile(r"([1-9][0-9]{0,5})(KB|MB|GB)")
+_BYTES = {"KB": 1000, "MB": 1000**2, "GB": 1000**3}
 _NOT_IN_PATHS = re.compile(r"[*?{}\[\]\\\x00-\x1f\x7f]")  # Spark reads most of these as a pattern of names
 _LAKE_PARTS = frozenset(
-    {"catalog.db", "tables", "checkpoints", "receipts", "run", "archive", "quality", "smelter.toml"}
+    {"catalog.db", "tables", "checkpoints", "receipts", "run", "archive", "quality", "trash", "smelter.toml"}
 )
 _CHECK_NAME = re.compile(r"[A-Za-z0-9_]([A-Za-z0-9_ -]{0,78}[A-Za-z0-9_])?")
 _SHARE = re.compile(r"([0-9]{1,3}(?:\.[0-9]{1,6})?)%")
@@ -54,8 +57,25 @@ def _timetable_problem(text: str) -> str | None:
     return f"`{text}` is not from 1m to 24h, and nothing is drained on any other timetable; write 15m"
 
 
+def _snapshot_age_problem(text: str) -> str | None:
+    if seconds_of(text) >= SHORTEST_SNAPSHOTS:
+        return None
+    return f"`{text}` is too short: a reader that has just begun would lose its files; write 1m or longer"
+
+
+def _orphan_age_problem(text: str) -> str | None:
+    if seconds_of(text) >= YOUNGEST_ORPHAN:
+        return None
+    return f"`{text}` is too short: a file may be part of a slow write that has not ended; write 1d or longer"
+
+
 def _size_problem(text: str) -> str | None:
     return None if _SIZE.fullmatch(text) else f"`{text}` is not a size; write 128MB"
+
+
+def bytes_of(size: str) -> int:
+    """`128MB` as a number."""
+    return int(size[:-2]) * _BYTES[size[-2:]]
 
 
 def partition_name(transform: str) -> str:
@@ -155,6 +175,8 @@ FieldName = Annotated[str, _checked(field_problem), _NAME_SCHEMA]
 Dataset = Annotated[str, _checked(dataset_problem), _NAME_SCHEMA]
 Duration = Annotated[str, AfterValidator(_a_duration)]
 Timetable = Annotated[str, _checked(_timetable_problem)]
+SnapshotAge = Annotated[str, _checked(_snapshot_age_problem)]
+OrphanAge = Annotated[str, _checked(_orphan_age_problem)]
 Size = Annotated[str, _checked(_size_problem)]
 Zone = Annotated[str, _checked(_zone_problem)]
 Format = Annotated[str, AfterValidator(_a_format)]

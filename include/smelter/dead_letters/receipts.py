@@ -6,7 +6,7 @@ import numpy as np
 
 from smelter.dead_letters.run import Runs
 from smelter.explore import Explorer
-from smelter.lake.batches import BatchRecords, Done, Receipt, Unit
+from smelter.lake.batches import Done, Receipt, Unit
 from smelter.lake.identities import Positions, positions_of, positions_of_rows
 from smelter.lake.resolutions import resolved
 
@@ -15,7 +15,7 @@ _NOTHING: Positions = np.empty(0, np.int64)
 
 def history_of(runs: Runs) -> list[Done]:
     """Batches of the stream and runs over its letters, in the order of time."""
-    places = (BatchRecords(runs.lake.receipts(runs.dataset)), runs.records)
+    places = (runs.lake.batches(runs.dataset), runs.records)
     return sorted((one for records in places for one in records.done()), key=lambda one: one.ingested_at)
 
 
@@ -56,7 +56,8 @@ def _from_tables(runs: Runs, explorer: Explorer, token: str) -> list[Receipt]:
     receipts = []
     for source in sources:
         accepted = len(np.setdiff1d(held.get(source, _NOTHING), rows.get(source, _NOTHING)))
-        standing = np.union1d(now.standing(source, kept.get(source, _NOTHING)), closed.get(source, _NOTHING))
+        standing = now.standing(source, kept.get(source, _NOTHING), held.get(source, _NOTHING))
+        standing = np.union1d(standing, closed.get(source, _NOTHING))
         dead = len(np.setdiff1d(standing, letters.get(source, _NOTHING)))
         receipts.append(Receipt(Unit(source, 0, 0), "", accepted + dead, accepted, dead, is_whole=False))
     return receipts

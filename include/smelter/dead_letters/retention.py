@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-import numpy as np
-import pyarrow as pa
 from pyiceberg.expressions import LessThan
 
 from smelter.contracts.times import seconds_of
@@ -14,8 +12,9 @@ from smelter.dead_letters.filters import Filters
 from smelter.dead_letters.letters import Letters
 from smelter.dead_letters.run import NO_HOOKS, Hooks, running
 from smelter.lake.home import Lake
+from smelter.lake.identities import positions_of_rows
 from smelter.lake.lease import DEFAULT_WAIT_SECONDS
-from smelter.lake.removal import REMOVAL, IsGone, remove_rows
+from smelter.lake.removal import IDENTITY, REMOVAL, among, remove_rows
 from smelter.records import Limits
 
 _IS_OVER = "status <> 'open' and resolved_at < $before"
@@ -53,18 +52,5 @@ def retire(
         if over.num_rows and not dry_run:
             where = LessThan(term="_ingested_at", value=before.isoformat())  # a letter is older than what became of it
             run = runs.new("retire").token
-            remove_rows(runs.letters, where, ("_source", "_position"), _among(over), {REMOVAL: run})
+            remove_rows(runs.letters, where, IDENTITY, among(positions_of_rows(over)), {REMOVAL: run})
         return Retired(dataset, keep, over.num_rows)
-
-
-def _among(identities: pa.Table) -> IsGone:
-    def is_gone(rows: pa.RecordBatch) -> pa.Array:
-        given = pa.table({name: rows.column(name) for name in ("_source", "_position")})
-        numbered = given.append_column("_row", pa.array(np.arange(rows.num_rows)))
-        names = identities.set_column(0, "_source", identities["_source"].cast(given["_source"].type))
-        found = numbered.join(names, ["_source", "_position"], join_type="left semi")
-        gone = np.zeros(rows.num_rows, np.bool_)
-        gone[found["_row"].to_numpy()] = True
-        return pa.array(gone)
-
-    return is_gone

@@ -22,7 +22,7 @@ from smelter.bronze.work import Trouble
 from smelter.contracts import Contract
 from smelter.dead_letters.work import Work
 from smelter.errors import Unreachable
-from smelter.lake.batches import BatchRecords, Intent, Receipt
+from smelter.lake.batches import Intent, Receipt
 from smelter.lake.commits import Commit, is_committed, newest_told
 from smelter.lake.data_files import TableShape
 from smelter.lake.home import BRONZE, DEAD_LETTERS, RESOLUTIONS, Lake
@@ -63,7 +63,7 @@ class Runs:
         self.bronze, self.letters = (load_table(lake, name, dataset) for name in (BRONZE, DEAD_LETTERS))
         self.resolutions = load_table(lake, DEAD_LETTERS, RESOLUTIONS)
         self.contract: Contract = active_contract(self.bronze)
-        self.records = BatchRecords(lake.letter_runs(dataset))
+        self.records = lake.letter_batches(dataset)
         self._wait_seconds = wait_seconds
 
     def finish_prepared(self) -> None:
@@ -106,7 +106,7 @@ class Runs:
         tables = {BRONZE: self.bronze, DEAD_LETTERS: self.letters}
         intent = Intent(
             token=work.token,
-            sequence=max((one.sequence for one in self.records.done()), default=0) + 1,
+            sequence=self.records.last_sequence() + 1,
             contract=self.contract.label,
             ingested_at=work.moment,
             receipts=list(receipts),

@@ -29,7 +29,7 @@ def changed_times(spark: SparkSession, dataset: str, plan: Plan, event_time: str
 
     Iceberg's changelog of a rewritten file names each of its rows twice, as gone and as come. Its own procedure takes
     these pairs out by sorting whole rows, which Spark refuses where one holds a map; here a row is known by the record
-    that it is and by when it was merged.
+    that it is and by when it was merged. What left silver because its time was up is no change of an answer.
     """
     assert plan.start is not None
     assert plan.bookmark is not None
@@ -40,6 +40,8 @@ def changed_times(spark: SparkSession, dataset: str, plan: Plan, event_time: str
     wanted = tuple(dict.fromkeys((*by, event_time, *_IDENTITY)))
     written = F.when(F.col("_change_type") == "INSERT", 1).otherwise(-1)
     changelog = spark.read.options(**bounds).table(f"{table}.changes")
+    if plan.retired:
+        changelog = changelog.where(~F.col("_commit_snapshot_id").isin(*plan.retired))
     rows = changelog.groupBy(*wanted).agg(F.sum(written).alias(_WRITTEN))
     return _times(rows.where(F.col(_WRITTEN) != 0), event_time, by)
 

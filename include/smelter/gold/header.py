@@ -9,11 +9,13 @@ from itertools import takewhile
 
 from smelter.contracts.misfit import nearest
 from smelter.contracts.names import name_problem
+from smelter.contracts.times import seconds_of
 from smelter.contracts.values import TRANSFORM, partition_name
 from smelter.gold.shapes import Fixed, Sessions, Window, parse_window
 from smelter.gold.statement import Flaw, handed_on, keys_of
 
-KEYS = ("about", "source", "window", "grain", "partition")
+KEYS = ("about", "source", "window", "grain", "partition", "keep_rows")
+_OPTIONAL = ("partition", "keep_rows")
 _LINE = re.compile(r"--\s*(\w+)\s*:\s*(.*?)\s*")
 _SOURCE = re.compile(r"silver\.(\S+)")
 _PARTS = re.compile(r",(?![^(]*\))")  # a comma that is not inside parentheses
@@ -30,17 +32,18 @@ class Header:
     partition: tuple[str, ...]
     lines: dict[str, int]
     end: int  # the line of the first word of SQL
+    keep_rows: str | None = None  # how long rows are kept after their window has begun
 
 
 def read_header(text: str) -> tuple[Header | None, list[Flaw]]:
     """Read the header; nothing if a key is missing or has no meaning, and everything that is wrong."""
     values, lines, end, flaws = _values(text)
     for key in KEYS:
-        if key not in values and key != "partition":
+        if key not in values and key not in _OPTIONAL:
             flaws.append(Flaw(1, f"the header has no `-- {key}: …`"))
     read: dict[str, object] = {}
     readers: dict[str, Callable[[str], object]] = {"source": _dataset, "window": parse_window, "grain": _names}
-    for key, reader in (readers | {"partition": _transforms}).items():
+    for key, reader in (readers | {"partition": _transforms, "keep_rows": seconds_of}).items():
         try:
             read[key] = reader(values[key]) if key in values else ()
         except ValueError as problem:
@@ -51,12 +54,16 @@ def read_header(text: str) -> tuple[Header | None, list[Flaw]]:
     assert window is None or isinstance(window, Fixed | Sessions)
     assert isinstance(grain, tuple)
     assert isinstance(partition, tuple)
-    return Header(values["about"], str(read["source"]), window, grain, partition, lines, end), []
+    keep_rows = values.get("keep_rows")
+    return Header(values["about"], str(read["source"]), window, grain, partition, lines, end, keep_rows), []
 
 
 def header_flaws(header: Header, columns: tuple[str, ...]) -> list[Flaw]:
     """Whether the header fits the columns that the statement gives."""
     flaws = []
+    if header.keep_rows is not None and header.window is None:
+        said = "keep_rows: a model without a window has no time by which rows could go"
+        flaws.append(Flaw(header.lines["keep_rows"], said))
     for name in header.grain:
         if name not in columns:
             flaws.append(Flaw(header.lines["grain"], f"grain: there is no column `{name}`{nearest(name, columns)}"))

@@ -28,6 +28,7 @@ class Model:
     sql: str
     spelling: str
     file: str
+    keep_rows: str | None = None  # no part of the fingerprint: no row depends on it
 
     def fingerprint(self, event_time: str | None) -> str:
         """What the table's rows depend on, besides silver; a comment or a space changes nothing."""
@@ -109,4 +110,5 @@ def _model(name: str, file: str, header: Header, statement: Statement) -> Model:
         sql=statement.text.sql,
         spelling=statement.text.spelling,
         file=printable(file),
+        keep_rows=header.keep_rows,
     )

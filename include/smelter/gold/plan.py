@@ -17,7 +17,7 @@ from smelter.lake.bookmarks import Bookmark, bookmark_of, carries_bookmark
 from smelter.lake.commits import ancestors, told
 from smelter.lake.home import GOLD, SILVER, Lake
 from smelter.lake.increments import snapshots_since
-from smelter.lake.removal import REMOVAL
+from smelter.lake.removal import REMOVAL, RETIRED
 from smelter.lake.tables import find_table
 
 MODEL = "smelter.model"  # the table property that tells which model made the rows
@@ -43,6 +43,7 @@ class Plan:
     start: int | None = None  # the snapshot of silver that the table holds
     takes_rows_out: bool = False  # rows were removed or rewritten since, not only added
     behind: int = 0  # snapshots of silver
+    retired: tuple[int, ...] = ()  # those of them that let rows go whose time was up: no answer changes
 
 
 def find_silver(lake: Lake, dataset: str) -> Table:
@@ -89,7 +90,8 @@ def plan_of(model: Model, contract: Contract, silver: Table, gold: Table | None,
 
 
 def _of_snapshots(model: Model, since: Sequence[Snapshot], start: int, bookmark: Bookmark) -> Plan:
-    changing = [one for one in since if _changes_rows(one)]
+    retired = tuple(one.snapshot_id for one in since if told(one, RETIRED) is not None)
+    changing = [one for one in since if one.snapshot_id not in retired and _changes_rows(one)]
     if not changing:
         return Plan(Step.BOOKMARK if since else Step.NOTHING, "no row changed", bookmark, start, behind=len(since))
     if any(_count(one, name) for one in changing for name in _DELETE_FILES):
@@ -100,7 +102,7 @@ def _of_snapshots(model: Model, since: Sequence[Snapshot], start: int, bookmark:
     if not all(carries_bookmark(one) or told(one, REMOVAL) for one in rewriting):
         why = "rows of silver were changed by something that is not Smelter, which does not tell them apart"
         return Plan(Step.WHOLE, why, bookmark, behind=len(since))
-    return Plan(Step.WINDOWS, "silver changed", bookmark, start, bool(rewriting), len(since))
+    return Plan(Step.WINDOWS, "silver changed", bookmark, start, bool(rewriting), len(since), retired)
 
 
 def _has_other_columns(silver: Table, before: int, now: int) -> bool:

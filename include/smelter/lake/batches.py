@@ -8,9 +8,7 @@ whatever is killed, the furthest state on disk is true.
 from __future__ import annotations
 
 import hashlib
-import os
-import uuid
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
@@ -19,13 +17,15 @@ from typing import TypeVar
 import msgspec
 
 from smelter.errors import Refused, Unreachable
+from smelter.lake import durable
+from smelter.lake.fold_marks import read_mark
 from smelter.lake.written import WrittenFile
 
 PLANNED, PREPARED, DONE = "planned", "prepared", "done"
 GONE = -1  # the length of a unit that was listed and could not be found
 
 
-class Unit(msgspec.Struct, frozen=True):
+class Unit(msgspec.Struct, frozen=True, gc=False):
     """One source as it was when it was planned."""
 
     source: str
@@ -33,7 +33,7 @@ class Unit(msgspec.Struct, frozen=True):
     modified_ns: int
 
 
-class Receipt(msgspec.Struct, frozen=True):
+class Receipt(msgspec.Struct, frozen=True, gc=False):
     """What one unit held. `records = accepted + dead`."""
 
     unit: Unit
@@ -69,7 +69,7 @@ class Intent(msgspec.Struct, frozen=True):
     removes: list[str] = []  # batches whose rows leave the tables
 
 
-class Done(msgspec.Struct, frozen=True):
+class Done(msgspec.Struct, frozen=True, gc=False):
     """A batch whose commits are in the tables."""
 
     token: str
@@ -97,10 +97,12 @@ def token_of(stream: str, origin: str, number: int, units: Iterable[Unit]) -> st
 
 
 class BatchRecords:
-    """The records of one stream's batches, in one folder."""
+    """The records of one stream's batches, in one folder; old ones in `ops.ledger`."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, folded: Callable[[str], Iterable[Done]] | None = None) -> None:
+        """`folded` reads the batches of a book in `ops.ledger`; without it only the folder is known. See `Lake`."""
         self.folder = folder
+        self._folded = folded
 
     def plan(self, plan: Plan) -> None:
         """Write down what is about to be read; planned a second time it is the same."""
@@ -112,8 +114,7 @@ class BatchRecords:
         A driver that slept while another worked would otherwise commit units that are in the other's batches.
         """
         kept = self._put(self._numbered(intent.sequence, PREPARED), intent)
-        done = self._numbered(intent.sequence, DONE)  # whoever finished it has removed what it had prepared
-        if kept.token != intent.token or done.exists():
+        if kept.token != intent.token or self._is_done(intent.sequence):  # whoever finished it removed its intent
             if kept is intent:
                 self._numbered(intent.sequence, PREPARED).unlink(missing_ok=True)
             raise _overtaken(intent, self.folder)
@@ -122,19 +123,8 @@ class BatchRecords:
 
     def finish(self, intent: Intent, snapshots: dict[str, int]) -> Done:
         """Write down that both commits are in the tables."""
-        done = Done(
-            intent.token,
-            intent.sequence,
-            intent.contract,
-            intent.ingested_at,
-            intent.receipts,
-            intent.limits,
-            intent.tables,
-            snapshots,
-            intent.settles,
-            intent.gaps,
-            intent.removes,
-        )
+        told = {name: getattr(intent, name) for name in Done.__struct_fields__ if name != "snapshots"}
+        done = Done(**told, snapshots=snapshots)
         kept = self._put(self._numbered(intent.sequence, DONE), done)
         self._numbered(intent.sequence, PREPARED).unlink(missing_ok=True)
         self._planned(intent.token).unlink(missing_ok=True)
@@ -150,31 +140,66 @@ class BatchRecords:
 
     def planned(self) -> list[Plan]:
         """Batches that were never prepared."""
-        further = self._tokens_beyond_planning()
-        return [plan for plan in self._read_all(PLANNED, Plan) if plan.token not in further]
+        plans = list(self._read_all(PLANNED, Plan))
+        further = self._tokens_beyond_planning() if plans else set()
+        return [plan for plan in plans if plan.token not in further]
 
     def prepared(self) -> list[Intent]:
         """Batches that wait for their commits, in their order."""
         waiting = self._read_all(PREPARED, Intent)
-        return [intent for intent in waiting if not self._numbered(intent.sequence, DONE).exists()]
+        return [intent for intent in waiting if not self._is_done(intent.sequence)]
 
     def done(self) -> list[Done]:
-        """Finished batches, in their order."""
-        return sorted(self._read_all(DONE, Done), key=lambda done: done.sequence)
+        """Finished batches, in their order, each once; also those that were folded.
+
+        Files first: whoever folds adds rows, then says so, then removes files. What is gone from here is there by then.
+        """
+        known = {(done.sequence, done.token): done for done in self._read_all(DONE, Done)}
+        mark = read_mark(self.folder)
+        if mark is not None and self._folded is not None:
+            known = {**{(done.sequence, done.token): done for done in self._folded(mark.book)}, **known}
+        return sorted(known.values(), key=lambda done: done.sequence)
+
+    def done_files(self) -> list[Path]:
+        """The records of finished batches that lie in the folder, in their order."""
+        return sorted(self.folder.glob(f"*.{DONE}.json"))
+
+    def read_done(self, path: Path) -> Done:
+        """One of these records."""
+        return self._read(path, Done)
+
+    def folded_up_to(self) -> int:
+        """Up to which number batches were folded; 0 if none was."""
+        mark = read_mark(self.folder)
+        return mark.up_to if mark is not None else 0
+
+    def last_sequence(self) -> int:
+        """The highest number that a finished batch has; no record is opened."""
+        numbers = [_number(path) for path in self.done_files()]
+        return max([self.folded_up_to(), *numbers])
 
     def remove_leftovers(self) -> None:
         """What a killed process left: half-written records, and states that were overtaken."""
         for leftover in self.folder.glob(".*.writing"):
             leftover.unlink(missing_ok=True)
+        self.remove_overtaken()
+
+    def remove_overtaken(self) -> None:
+        """States whose next one is there. May be done beside the driver, which would do the same."""
         for path in self.folder.glob(f"*.{PREPARED}.json"):
-            if path.with_name(path.name.replace(PREPARED, DONE)).exists():
+            if self._is_done(_number(path)):
                 path.unlink(missing_ok=True)
         further = self._tokens_beyond_planning() if any(self.folder.glob(f"*.{PLANNED}.json")) else set()
         for plan in [plan for plan in self._read_all(PLANNED, Plan) if plan.token in further]:
             self.forget_plan(plan.token)
 
+    def _is_done(self, sequence: int) -> bool:
+        """The file first: it is removed only after the mark says that its batch was folded."""
+        return self._numbered(sequence, DONE).exists() or sequence <= self.folded_up_to()
+
     def _tokens_beyond_planning(self) -> set[str]:
-        return {intent.token for intent in self.prepared()} | {done.token for done in self.done()}
+        """Without folded ones: whoever folds has removed their plans before."""
+        return {intent.token for intent in self.prepared()} | {done.token for done in self._read_all(DONE, Done)}
 
     def _planned(self, token: str) -> Path:
         return self.folder / f"{token.partition(':')[2].replace(':', '-')}.{PLANNED}.json"
@@ -183,23 +208,11 @@ class BatchRecords:
         return self.folder / f"{sequence:09}.{state}.json"
 
     def _put(self, path: Path, record: Record) -> Record:
-        """Whole or not at all, and only if it is absent: written aside, made durable, then linked under its name."""
-        self.folder.mkdir(parents=True, exist_ok=True)
-        aside = self.folder / f".{uuid.uuid4().hex}.writing"
-        try:
-            with aside.open("wb") as file:
-                file.write(msgspec.json.encode(record))
-                file.flush()
-                os.fsync(file.fileno())
-            try:
-                os.link(aside, path)
-            except FileExistsError:
-                kept = self._read(path, type(record))
-                return record if kept == record else kept
-        finally:
-            aside.unlink(missing_ok=True)
-        _sync_folder(self.folder)
-        return record
+        """Whole or not at all, and only if it is absent; returns what is there now."""
+        if durable.put_if_absent(path, msgspec.json.encode(record)):
+            return record
+        kept = self._read(path, type(record))
+        return record if kept == record else kept
 
     def _read_all(self, state: str, kind: type[Record]) -> Iterator[Record]:
         for path in sorted(self.folder.glob(f"*.{state}.json")):
@@ -227,9 +240,5 @@ def _overtaken(intent: Intent, folder: Path) -> Refused:
     )
 
 
-def _sync_folder(folder: Path) -> None:
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+def _number(path: Path) -> int:
+    return int(path.name.partition(".")[0])

@@ -6,9 +6,9 @@ Safe to kill and to repeat: each function is one commit, whole or not there, and
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pyiceberg.schema import Schema
 from pyiceberg.table import Table
@@ -92,7 +92,7 @@ def merge(
     statement = f"MERGE INTO {target} AS t USING {_SOURCE_VIEW} AS s ON {on} {' '.join(clauses)}"
     source.createOrReplaceTempView(_SOURCE_VIEW)
     with _summary(spark, summary):
-        _again_on_conflict(lambda: spark.sql(statement))
+        again_on_conflict(lambda: spark.sql(statement))
     spark.catalog.dropTempView(_SOURCE_VIEW)
 
 
@@ -119,7 +119,7 @@ def replace(
     for key, value in {**TABLE_PROPERTIES, **properties}.items():
         writer = writer.tableProperty(key, value)
     with _summary(spark, summary):
-        _again_on_conflict(writer.createOrReplace)
+        again_on_conflict(writer.createOrReplace)
 
 
 def move_bookmark(table: Table, summary: Mapping[str, str]) -> None:
@@ -147,7 +147,8 @@ def _summary(spark: SparkSession, summary: Mapping[str, str]) -> Iterator[None]:
             spark.conf.unset(name)
 
 
-def _again_on_conflict(step: Any) -> None:
+def again_on_conflict(step: Callable[[], object]) -> None:
+    """Whoever else commits at the same moment makes a step fail; it is done again on the table as it is then."""
     Retrying(
         retry=retry_if_exception(_is_conflict),
         stop=stop_after_attempt(_ATTEMPTS),

@@ -14,7 +14,7 @@ from smelter.lake import layout
 from smelter.postgres import asking, count_tables, forget_lake, is_of, owner_of
 
 # Checkpoints go first: a stream that still believes its files were read, over tables that are gone, would lose them.
-FIRST = (layout.CHECKPOINTS, layout.RECEIPTS, layout.RUN, layout.QUALITY, *layout.CATALOG_FILES)
+FIRST = (layout.CHECKPOINTS, layout.RECEIPTS, layout.RUN, layout.QUALITY, layout.TRASH, *layout.CATALOG_FILES)
 # The note goes after the tables of a database that it tells of: until then a second run knows where to go on.
 LAST = (layout.CATALOG_ELSEWHERE, layout.TABLES)
 
@@ -90,15 +90,16 @@ def _entries(lake: Path, address: CatalogAddress) -> list[Entries]:
         return [Entries(address, tables, count_tables(line))] if is_of(owner_of(line), tables, address) else []
 
 
-def sources_that_are_gone(lake: Path) -> int:
+def sources_that_are_gone(lake: Path, address: CatalogAddress | None = None) -> int:
     """How many sources are in the tables and no longer in their landing folder: a drop would lose their records."""
-    from smelter.lake.batches import BatchRecords
+    from smelter.lake.home import Lake
     from smelter.lake.sources import path_of
 
+    home = Lake(lake.resolve(), Path(), address)  # no jar is needed to look
     sources: set[str] = set()
     for place in (lake / layout.RECEIPTS).glob("*"):
         with suppress(SmelterError):  # a damaged record must not keep anybody from a drop
-            sources |= {receipt.unit.source for done in BatchRecords(place).done() for receipt in done.receipts}
+            sources |= {receipt.unit.source for done in home.batches(place.name).done() for receipt in done.receipts}
     return sum(not path_of(source).exists() for source in sources)
 
 

@@ -17,14 +17,30 @@ from smelter.settings import Settings
 if TYPE_CHECKING:
     from pyiceberg.catalog.sql import SqlCatalog
 
-__all__ = ["BRONZE", "CONTRACTS", "DEAD_LETTERS", "GOLD", "OPS", "QUALITY", "RESOLUTIONS", "SILVER", "Lake"]
+    from smelter.lake.batches import BatchRecords
+
+__all__ = [
+    "BRONZE",
+    "CONTRACTS",
+    "DEAD_LETTERS",
+    "FORGOTTEN",
+    "GOLD",
+    "LEDGER",
+    "OPS",
+    "QUALITY",
+    "RESOLUTIONS",
+    "SILVER",
+    "Lake",
+]
 
 BRONZE = "bronze"
 SILVER = "silver"
 GOLD = "gold"
 OPS = "ops"
 CONTRACTS = "contracts"
+FORGOTTEN = "forgotten"
 QUALITY = "quality"
+LEDGER = "ledger"
 
 
 @dataclass(frozen=True)
@@ -83,6 +99,18 @@ class Lake:
     def letter_runs(self, dataset: str) -> Path:
         """Where the records of runs over dead letters are: replays, edits, discards and undoings."""
         return self.receipts(dataset) / "dead_letters"
+
+    def batches(self, dataset: str) -> BatchRecords:
+        """The records of a stream's batches, also of those that were folded into `ops.ledger`."""
+        from smelter.lake.folded import STREAM, records_of
+
+        return records_of(self, dataset, STREAM)
+
+    def letter_batches(self, dataset: str) -> BatchRecords:
+        """The records of runs over dead letters, also of those that were folded into `ops.ledger`."""
+        from smelter.lake.folded import LETTERS, records_of
+
+        return records_of(self, dataset, LETTERS)
 
     def run_folder(self, stream: str) -> Path:
         """Where a stream's driver keeps its lock, heartbeat and logs."""

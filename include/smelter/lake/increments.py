@@ -21,7 +21,7 @@ from pyiceberg.utils.datetime import micros_to_timestamptz
 from smelter.errors import Refused
 from smelter.lake.bookmarks import Bookmark
 from smelter.lake.commits import INGESTED_AT, ancestors, told
-from smelter.lake.removal import REMOVAL, REMOVED
+from smelter.lake.removal import FORGOT, REMOVAL, REMOVED, RETIRED
 from smelter.postgres import CATALOG_NAME
 
 if TYPE_CHECKING:
@@ -42,6 +42,7 @@ class Slice:
     since: datetime | None = None
     is_in_order: bool = True  # every row was ingested later than all that the reader has
     left: tuple[str, ...] | None = ()  # batches whose rows left meanwhile; None: any row may have
+    forgot: tuple[str, ...] = ()  # runs that let records go for good, and noted which in ops.forgotten
 
     @property
     def end(self) -> int:
@@ -168,22 +169,34 @@ def _has_removals(table: Table, since: Sequence[Snapshot]) -> bool:
 def _ranges(since: Sequence[Snapshot], bookmark: Bookmark, has_removals: bool, most_rows: int) -> Iterator[Slice]:
     start, rows, in_order = bookmark.snapshot, 0, True
     left: tuple[str, ...] | None = ()
+    forgot: tuple[str, ...] = ()
     for number, snapshot in enumerate(since):
-        left = _left(snapshot, left)
+        left, forgot = _left(snapshot, left), (*forgot, *_forgot(snapshot))
         rows += int(told(snapshot, "added-records") or 0) if _appends(snapshot) else 0
         newest, in_order = _newest(snapshot, bookmark, in_order)
         bookmark = Bookmark(bookmark.table, snapshot.snapshot_id, newest)
         if rows >= most_rows or number == len(since) - 1:
-            yield Slice(start, bookmark, rows, has_removals, is_in_order=in_order, left=left)
-            start, rows, in_order, left = snapshot.snapshot_id, 0, True, ()
+            yield Slice(start, bookmark, rows, has_removals, is_in_order=in_order, left=left, forgot=forgot)
+            start, rows, in_order, left, forgot = snapshot.snapshot_id, 0, True, (), ()
 
 
 def _left(snapshot: Snapshot, before: tuple[str, ...] | None) -> tuple[str, ...] | None:
-    """The batches whose rows have left so far; nothing if one snapshot does not tell."""
+    """The batches whose rows have left so far; nothing if one snapshot does not tell.
+
+    Records that were forgotten are told by their run; those whose time was up stay with whoever has read them.
+    """
     if snapshot.summary is None or snapshot.summary.operation not in _TAKES_ROWS_OUT:
+        return before
+    if told(snapshot, FORGOT) is not None or told(snapshot, RETIRED) is not None:
         return before
     batches = told(snapshot, REMOVED)
     return None if before is None or batches is None else (*before, *batches.split(","))
+
+
+def _forgot(snapshot: Snapshot) -> tuple[str, ...]:
+    """A commit without rows may tell it too, where bronze had none and its reader has some."""
+    run = told(snapshot, FORGOT)
+    return () if run is None else (run,)
 
 
 def _newest(snapshot: Snapshot, bookmark: Bookmark, in_order: bool) -> tuple[datetime | None, bool]:

@@ -22,6 +22,7 @@ CHECKPOINTS = "checkpoints"
 RECEIPTS = "receipts"
 ARCHIVE = "archive"
 QUALITY = "quality"
+TRASH = "trash"
 RUN = run_folders.RUN
 
 CATALOG_FILES = (CATALOG, f"{CATALOG}-wal", f"{CATALOG}-shm", f"{CATALOG}-journal")
@@ -37,6 +38,7 @@ KNOWN = frozenset(
         RUN,
         ARCHIVE,
         QUALITY,
+        TRASH,
         SETTINGS_FILE,
         "README.md",
     }

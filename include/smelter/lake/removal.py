@@ -10,10 +10,11 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyiceberg.exceptions import CommitFailedException
-from pyiceberg.expressions import BooleanExpression, EqualTo
+from pyiceberg.expressions import BooleanExpression, EqualTo, In
 from pyiceberg.manifest import ManifestFile
 from pyiceberg.table import FileScanTask, Table
 from pyiceberg.table.snapshots import Operation
@@ -22,11 +23,15 @@ from pyiceberg.table.update.snapshot import _OverwriteFiles
 from smelter.errors import Unreachable
 from smelter.lake.catalog import catalog_errors
 from smelter.lake.data_files import DataFileWriter, TableShape
-from smelter.lake.identities import files_needed, read_columns
+from smelter.lake.identities import Positions, files_needed, read_columns
 from smelter.lake.written import WrittenFile
 
+IDENTITY = ("_source", "_position")
 REMOVAL = "smelter.removal"  # in the summary of a snapshot that takes rows out: which run of ours did it
 REMOVED = "smelter.removed-batches"  # and which batches, where it took out whole ones
+
+FORGOT = "smelter.forgotten"  # this run noted identities in ops.forgotten: whoever made rows of them lets them go too
+RETIRED = "smelter.retention"  # the time of the rows was up: whoever made rows of them keeps his
 
 IsGone = Callable[[pa.RecordBatch], pa.Array]  # for each row: does it leave?
 
@@ -48,6 +53,35 @@ def remove_batch(table: Table, token: str, run: str) -> int:
 
     where = EqualTo(term="_batch", value=token)
     return remove_rows(table, where, ("_batch",), is_gone, {REMOVAL: run, REMOVED: token})
+
+
+def remove_identities(table: Table, identities: Mapping[str, Positions], summary: Mapping[str, str]) -> int:
+    """Take the rows of these records out; returns how many there were."""
+    if not identities:
+        return 0
+    where = In(term="_source", literals=set(identities))
+    return remove_rows(table, where, IDENTITY, among(identities), summary)
+
+
+def among(identities: Mapping[str, Positions]) -> IsGone:
+    """Rows of one of these records."""
+
+    def is_gone(rows: pa.RecordBatch) -> pa.Array:
+        sources, positions = rows.column("_source").to_pylist(), rows.column("_position").to_numpy()
+        gone = np.zeros(rows.num_rows, np.bool_)
+        for source, places in _places(sources).items():
+            if source in identities:
+                gone[places] = np.isin(positions[places], identities[source])
+        return pa.array(gone)
+
+    return is_gone
+
+
+def _places(sources: Sequence[str]) -> dict[str, Positions]:
+    found: dict[str, list[int]] = {}
+    for place, source in enumerate(sources):
+        found.setdefault(source, []).append(place)
+    return {source: np.array(places, np.int64) for source, places in found.items()}
 
 
 def remove_rows(

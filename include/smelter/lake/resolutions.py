@@ -1,9 +1,9 @@
-"""Which letters are letters no more? Read from what happened to them, so that nobody counts a record twice."""
+"""Which records are letters no more, or left for good? So that nobody counts one twice, or brings it back."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow as pa
@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 from pyiceberg.expressions import And, BooleanExpression, EqualTo, In, NotNull
 from pyiceberg.table import Table
 
+from smelter.lake.forgotten import forgotten
 from smelter.lake.home import DEAD_LETTERS, RESOLUTIONS, Lake
 from smelter.lake.identities import Positions, files_needed, positions_of, positions_of_rows
 from smelter.lake.letter_status import WENT_HOME, Outcome
@@ -22,31 +23,39 @@ _NOTHING: Positions = np.empty(0, np.int64)
 
 @dataclass(frozen=True)
 class Resolved:
-    """Positions per source of letters that are closed: in bronze, or discarded."""
+    """Positions per source of letters that are closed, in bronze or discarded; and of records that left for good."""
 
     went_home: dict[str, Positions]
     discarded: dict[str, Positions]
+    forgotten: dict[str, Positions] = field(default_factory=dict)
 
-    def standing(self, source: str, letters: Positions) -> Positions:
+    def standing(self, source: str, letters: Positions, rows: Positions = _NOTHING) -> Positions:
         """The positions of a source whose place is dead letters, of those that have one and of those that had.
 
-        A discarded letter counts also after retention has removed it.
+        A discarded letter counts also after retention has removed it, and so does a record that was forgotten and is
+        not among the rows of bronze: it must not come back.
         """
         left = np.setdiff1d(letters, self.went_home.get(source, _NOTHING))
-        return np.union1d(left, self.discarded.get(source, _NOTHING))
+        gone = np.setdiff1d(self.forgotten.get(source, _NOTHING), rows)
+        return np.union1d(np.union1d(left, self.discarded.get(source, _NOTHING)), gone)
 
-    def standing_in(self, letters: Table, counts: dict[str, int]) -> dict[str, int]:
+    def standing_in(self, letters: Table, bronze: Table, counts: dict[str, int]) -> dict[str, int]:
         """How many records of each source have their place among dead letters, of the rows that there are."""
-        touched = self.went_home.keys() | self.discarded.keys()
-        held = positions_of(letters, touched) if touched else {}
-        changed = {source: len(self.standing(source, held.get(source, _NOTHING))) for source in touched}
+        touched = self.went_home.keys() | self.discarded.keys() | self.forgotten.keys()
+        held, rows = (positions_of(table, touched) if touched else {} for table in (letters, bronze))
+        changed = {
+            source: len(self.standing(source, held.get(source, _NOTHING), rows.get(source, _NOTHING)))
+            for source in touched
+        }
         return {source: count for source, count in (counts | changed).items() if count}
 
 
 def resolved(lake: Lake, dataset: str, sources: Iterable[str] | None = None) -> Resolved:
-    """What became of letters, of these sources or of all."""
-    last = last_outcomes(lake, dataset, sources)
-    return Resolved(*(positions_of_rows(_with(last, outcomes)) for outcomes in (WENT_HOME, (Outcome.DISCARDED,))))
+    """What became of letters and of records that left for good, of these sources or of all."""
+    wanted = None if sources is None else set(sources)
+    last = last_outcomes(lake, dataset, wanted)
+    home, discarded = (positions_of_rows(_with(last, outcomes)) for outcomes in (WENT_HOME, (Outcome.DISCARDED,)))
+    return Resolved(home, discarded, forgotten(lake, dataset, wanted))
 
 
 def closed_letters(lake: Lake, dataset: str) -> pa.Table:

@@ -125,6 +125,21 @@ def contracts_schema() -> Schema:
     )
 
 
+def forgotten_schema() -> Schema:
+    """Which records have left for good: identities as runs of positions, and never a value."""
+    return Schema(
+        NestedField(1, "dataset", StringType(), required=True),
+        NestedField(2, "_source", StringType(), required=True, doc=_ABOUT["_source"]),
+        NestedField(3, "first", LongType(), required=True, doc="The first position of a run."),
+        NestedField(
+            4, "last", LongType(), required=True, doc="The last one; every position between them has left too."
+        ),
+        NestedField(5, "run", StringType(), required=True, doc="Which run let them go."),
+        NestedField(6, "why", StringType(), required=True, doc="forget, or retention: their time was up"),
+        NestedField(7, "forgotten_at", TimestamptzType(), required=True, doc="The same for the whole run."),
+    )
+
+
 def quality_schema() -> Schema:
     """What every check found, one row for each; only ever appended to."""
     texts = ("run", "dataset", "contract", "scope", "source", "name", "check", "column", "on_failure")
@@ -149,6 +164,37 @@ def quality_schema() -> Schema:
         NestedField(17, "examples", examples, required=True, doc="Up to 20 failing rows."),
         NestedField(18, "decision", StringType(), required=True, doc="published, stopped, overridden or measured"),
         NestedField(19, "reason", StringType(), required=False, doc="Why a failure was overridden."),
+    )
+
+
+def ledger_schema() -> Schema:
+    """Receipts of batches that were folded, one row for each; only ever appended to."""
+    receipt = (
+        ("source", StringType(), "What was read; null for a batch that read nothing."),
+        ("length", LongType(), "Its bytes when it was planned."),
+        ("modified_ns", LongType(), "When it was last modified then."),
+        ("digest", StringType(), "The hash of what was read."),
+        ("records", LongType(), "What it held: accepted + dead."),
+        ("accepted", LongType(), "Records that went to bronze."),
+        ("dead", LongType(), "Records that became dead letters."),
+        ("is_whole", BooleanType(), "Was it read to its end, as it was planned?"),
+    )
+    return Schema(
+        NestedField(1, "dataset", StringType(), required=True),
+        NestedField(2, "place", StringType(), required=True, doc="stream, or dead_letters for a run over these"),
+        NestedField(3, "book", StringType(), required=True, doc="Which folder; one that was lost begins another book."),
+        NestedField(4, "sequence", LongType(), required=True, doc="The number of its batch in the book, from 1."),
+        NestedField(5, "token", StringType(), required=True, doc=_ABOUT["_batch"]),
+        NestedField(6, "contract", StringType(), required=True, doc=_ABOUT["_contract"]),
+        NestedField(7, "ingested_at", TimestamptzType(), required=True, doc=_ABOUT["_ingested_at"]),
+        NestedField(8, "receipts", LongType(), required=True, doc="How many rows its batch has with a source."),
+        *(
+            NestedField(number, name, kind, required=False, doc=doc)
+            for number, (name, kind, doc) in enumerate(receipt, 9)
+        ),
+        NestedField(
+            17, "batch", StringType(), required=True, doc="The record of its batch, as JSON, without receipts."
+        ),
     )
 
 

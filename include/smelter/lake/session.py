@@ -31,11 +31,14 @@ for _name in ("DataFrameQueryContextLogger", "SQLQueryContextLogger"):
     logging.getLogger(_name).setLevel(logging.CRITICAL)  # PySpark prints each error as it raises it: ours is a sentence
 
 
-def start_spark(lake: Lake, name: str, run_folder: Path, *, builds: bool = False, ui: bool = False) -> SparkSession:
+def start_spark(
+    lake: Lake, name: str, run_folder: Path, *, builds: bool = False, ui: bool = False, cores: int | None = None
+) -> SparkSession:
     """A session over the lake for one process, which has the run folder to itself; Spark's log goes there.
 
     `builds`: it sorts and joins rows in the JVM, so it gets memory for that; the stream, which does not, needs little.
     `ui`: with Spark's own pages, on this machine only; for a session that lives long enough to be looked at.
+    `cores`: at most so many at once, because others need the rest.
     """
     find_java(os.environ)
     jars = ensure_jars(LOCK, lake.jars, lambda line: print(line, file=sys.stderr, flush=True))
@@ -51,7 +54,8 @@ def start_spark(lake: Lake, name: str, run_folder: Path, *, builds: bool = False
 
     builder = SparkSession.builder.appName(name)
     if not is_submitted():
-        builder = builder.master("local[*]").config("spark.sql.shuffle.partitions", _PARTS_PER_CORE * _cores())
+        parts = _PARTS_PER_CORE * cores_here()
+        builder = builder.master(f"local[{cores or '*'}]").config("spark.sql.shuffle.partitions", parts)
         if builds:
             builder = builder.config("spark.driver.memory", f"{_build_megabytes()}m")
     for key, value in {**_configuration(jars, run_folder), **_pages(ui), **_catalog(lake)}.items():
@@ -141,7 +145,8 @@ def _build_megabytes() -> int:
     return max(1024, min(4096, memory // 4))
 
 
-def _cores() -> int:
+def cores_here() -> int:
+    """How many cores this process may use."""
     return len(os.sched_getaffinity(0))
 
 

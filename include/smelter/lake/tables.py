@@ -11,14 +11,17 @@ from pyiceberg.schema import Schema
 from pyiceberg.table import Table
 
 from smelter.contracts import Contract, parse_contract
+from smelter.contracts.values import bytes_of
 from smelter.errors import Refused, Unreachable
 from smelter.lake import layout
 from smelter.lake.catalog import catalog_errors
 from smelter.lake.commits import told
-from smelter.lake.home import BRONZE, CONTRACTS, DEAD_LETTERS, OPS, QUALITY, RESOLUTIONS, Lake
+from smelter.lake.home import BRONZE, CONTRACTS, DEAD_LETTERS, FORGOTTEN, LEDGER, OPS, QUALITY, RESOLUTIONS, Lake
 from smelter.lake.schema import (
     bronze_schema,
     contracts_schema,
+    forgotten_schema,
+    ledger_schema,
     letters_schema,
     partition_spec,
     quality_schema,
@@ -29,7 +32,6 @@ from smelter.lake.turns import one_at_a_time
 ACTIVE = "smelter.contract"
 APPLIED_AT = "smelter.contract-applied-at"
 BY_INGESTION_DAY = ("days(_ingested_at)",)
-_BYTES = {"KB": 1000, "MB": 1000**2, "GB": 1000**3}
 TABLE_PROPERTIES = {
     "format-version": "2",  # PyIceberg cannot write version 3
     "write.parquet.compression-codec": "zstd",
@@ -83,7 +85,7 @@ def contract_properties(contract: Contract) -> dict[str, str]:
 def file_properties(contract: Contract) -> dict[str, str]:
     """What the properties of each table with a dataset's rows say of its files, and what a row is."""
     return {
-        "write.target-file-size-bytes": str(_bytes_of(contract.maintenance.target_file)),
+        "write.target-file-size-bytes": str(bytes_of(contract.maintenance.target_file)),
         **({"comment": contract.about} if contract.about else {}),
     }
 
@@ -96,6 +98,20 @@ def ensure_contracts_table(lake: Lake) -> Table:
 def ensure_quality_table(lake: Lake) -> Table:
     """The table of what every check found; made if it is not there."""
     return ensure_table(lake, OPS, QUALITY, quality_schema(), (), {})
+
+
+def ensure_forgotten_table(lake: Lake) -> Table:
+    """The table of records that have left for good; made if it is not there."""
+    return ensure_table(lake, OPS, FORGOTTEN, forgotten_schema(), ("dataset",), {})
+
+
+def ensure_ledger_table(lake: Lake) -> Table:
+    """The table of receipts that were folded; made if it is not there.
+
+    By dataset, so that compaction never mixes what is read apart; source and token are found by their bounds.
+    """
+    found = {f"write.metadata.metrics.column.{name}": "full" for name in ("token", "source")}
+    return ensure_table(lake, OPS, LEDGER, ledger_schema(), ("dataset",), found)
 
 
 def ensure_table(
@@ -183,10 +199,6 @@ def _ensure_table(
             )
         except (NamespaceAlreadyExistsError, TableAlreadyExistsError):  # somebody else was quicker
             _ensure_table(lake, namespace, name, schema, partitions, properties)
-
-
-def _bytes_of(size: str) -> int:
-    return int(size[:-2]) * _BYTES[size[-2:]]
 
 
 def _without_metadata(namespace: str, name: str, problem: FileNotFoundError) -> Unreachable:

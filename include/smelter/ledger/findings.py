@@ -40,6 +40,7 @@ class Reconciliation:
     dead_letters: int = 0  # whose place is there: open, or discarded
     went_home: int = 0  # records of bronze that were dead letters
     discarded: int = 0
+    forgotten: int = 0  # that left for good, and whose place is ops.forgotten
     problems: tuple[Finding, ...] = ()
     by_receipt: dict[str, int] = field(default_factory=dict)  # why sources could not be counted again
     prepared: int = 0  # batches whose commits the next start will finish

@@ -11,7 +11,8 @@ from pathlib import Path
 
 from smelter.lake.batches import BatchRecords, Done, Receipt
 from smelter.lake.checkpoint import Checkpoint
-from smelter.lake.home import BRONZE, DEAD_LETTERS, RESOLUTIONS, Lake
+from smelter.lake.forgotten import IDENTITY_COLUMNS
+from smelter.lake.home import BRONZE, DEAD_LETTERS, FORGOTTEN, OPS, RESOLUTIONS, Lake
 from smelter.lake.identities import read_columns, split_files
 from smelter.lake.landing import archived, is_in_finished_place, look_at
 from smelter.lake.sources import path_of, source_of
@@ -78,14 +79,15 @@ class _Books:
 
 def reconcile(lake: Lake, dataset: str) -> Reconciliation:
     """Compare sources and tables of one dataset; works beside a running stream, whose newest batch is left out."""
-    records = BatchRecords(lake.receipts(dataset))
-    places = (records, BatchRecords(lake.letter_runs(dataset)))
+    records = lake.batches(dataset)
+    places = (records, lake.letter_batches(dataset))
     contract = active_contract(load_table(lake, BRONZE, dataset))
     landing, archive = lake.landing(contract), lake.archive(dataset)
     handed_out = list(Checkpoint(lake.checkpoint(dataset)).handed_out())  # before the receipts that must explain them
     books = _Books.read(places)
     tables = {name: load_table(lake, name, dataset) for name in (BRONZE, DEAD_LETTERS)}
     resolutions = find_table(lake, DEAD_LETTERS, RESOLUTIONS)
+    forgotten = find_table(lake, OPS, FORGOTTEN)  # after the tables: identities are noted before rows leave
     later = _Books.read(places)
     in_flight = books.under_way_until(later)
     accounts = [_account(entry, landing, archive) for entry in books.settled(in_flight)]
@@ -101,8 +103,14 @@ def reconcile(lake: Lake, dataset: str) -> Reconciliation:
             there, lost = split_files(resolutions)
             problems += [Finding(Kind.LOST_FILE, one.path, None, "", f"{one.records} resolutions") for one in lost]
             sheet.resolve(DEAD_LETTERS, read_columns(resolutions, there, *RESOLUTION_COLUMNS), dataset, in_flight)
+        if forgotten is not None:
+            there, lost = split_files(forgotten)
+            problems += [
+                Finding(Kind.LOST_FILE, one.path, None, "", f"{one.records} runs of identities") for one in lost
+            ]
+            sheet.forget(FORGOTTEN, read_columns(forgotten, there, *IDENTITY_COLUMNS), dataset)
         problems += sheet.findings()
-        held = {name: sheet.held_in(name) for name in tables}
+        held = {name: sheet.held_in(name) for name in (*tables, FORGOTTEN)}
         closed = sheet.closed()
     seen = look_at(landing, {source: entries[-1].receipt.unit for source, entries in later.receipts.items()})
     went_home, discarded = closed
@@ -116,6 +124,7 @@ def reconcile(lake: Lake, dataset: str) -> Reconciliation:
         dead_letters=held[DEAD_LETTERS],
         went_home=went_home,
         discarded=discarded,
+        forgotten=held[FORGOTTEN],
         problems=tuple(problems),
         by_receipt=dict(sorted(reasons.items())),
         prepared=len(later.in_flight),

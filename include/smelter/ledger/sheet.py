@@ -55,6 +55,11 @@ where c.outcome = 'discarded' and not exists (
   from held h where h.place = ? and h.source = c.source and h.position = c.position
 )
 """
+_FORGOTTEN = """
+insert into held select distinct ?, f.source, f.position, '' from (
+  select source, unnest(range(first, last + 1)) as position from forgotten semi join expected using (source)
+) f anti join held h on h.source = f.source and h.position = f.position
+"""
 RESOLUTION_COLUMNS = ("dataset", "_source", "_position", "outcome", "run", "resolved_at")
 
 
@@ -68,6 +73,7 @@ class Sheet:
         columns = "source varchar, position bigint, outcome varchar, run varchar, moment timestamptz"
         self._sheet.execute(f"create table resolved ({columns})")
         self._sheet.execute(f"create table closed ({columns})")
+        self._sheet.execute("create table forgotten (source varchar, first bigint, last bigint)")
 
     def expect(self, rows: Iterable[tuple[str, int, str]]) -> None:
         """Sources with the number of records that each must have in the tables, and the batch that took it."""
@@ -103,6 +109,18 @@ class Sheet:
         self._sheet.execute(_LAST)
         self._sheet.execute(_WENT_HOME, [place])
         self._sheet.execute(_DISCARDED, [place, place])
+
+    def forget(self, place: str, batches: Iterator[pa.RecordBatch], dataset: str) -> None:
+        """Identities that left for good; one that a table still holds has its place there, because rows leave later.
+
+        Comes after everything that tables hold.
+        """
+        for batch in batches:
+            self._sheet.register("given", batch)
+            self._sheet.execute(
+                "insert into forgotten select _source, first, last from given where dataset = ?", [dataset]
+            )
+        self._sheet.execute(_FORGOTTEN, [place])
 
     def closed(self) -> tuple[int, int]:
         """How many letters went home, and how many were discarded."""

@@ -11,7 +11,6 @@ import pyarrow.compute as pc
 from pyiceberg.table import Table
 
 from smelter.contracts import Contract
-from smelter.lake.batches import BatchRecords
 from smelter.lake.home import BRONZE, DEAD_LETTERS, Lake
 from smelter.lake.identities import read_columns, split_files
 from smelter.lake.landing import Landing, look_at
@@ -54,9 +53,9 @@ def standing_of(lake: Lake, dataset: str) -> Standing:
     """Look at one dataset. Reads no row of bronze, and one column of dead letters."""
     tables = {name: load_table(lake, name, dataset) for name in (BRONZE, DEAD_LETTERS)}
     contract = active_contract(tables[BRONZE])
-    records = BatchRecords(lake.receipts(dataset))
+    records = lake.batches(dataset)
     done = records.done()
-    both = sorted((*done, *BatchRecords(lake.letter_runs(dataset)).done()), key=lambda batch: batch.ingested_at)
+    both = sorted((*done, *lake.letter_batches(dataset).done()), key=lambda batch: batch.ingested_at)
     units = {receipt.unit.source: receipt.unit for batch in both for receipt in batch.receipts}
     reasons, closed, lost = _reasons(tables[DEAD_LETTERS], closed_letters(lake, dataset), last_reasons(lake, dataset))
     last = done[-1] if done else None

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from datetime import datetime
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from smelter.lake.batches import BatchRecords, Done, Intent, Receipt
+from smelter.lake.batches import Done, Intent, Receipt
 from smelter.lake.commits import ancestors, told
+from smelter.lake.forgotten import Departure, Why, departure_of
 from smelter.lake.home import BRONZE, DEAD_LETTERS, RESOLUTIONS, Lake
 from smelter.lake.identities import rows_of
 from smelter.lake.landing import archived
@@ -58,6 +59,7 @@ class Trace:
     records_in_source: int | None = None
     text: str | None = None
     history: tuple[Event, ...] = ()  # what runs over dead letters did to it, the oldest first
+    left: Departure | None = None  # when it left for good, if it did
 
 
 def datasets_of(lake: Lake, names: list[str], path: Path) -> list[str]:
@@ -69,14 +71,16 @@ def datasets_of(lake: Lake, names: list[str], path: Path) -> list[str]:
 def readings_of(lake: Lake, dataset: str, path: Path) -> list[str]:
     """The names under which a file was taken in: itself, and `#2`, `#3` … if it was read again."""
     first = source_of(path)
-    known = {receipt.unit.source for batch in BatchRecords(lake.receipts(dataset)).done() for receipt in batch.receipts}
+    known = {receipt.unit.source for batch in lake.batches(dataset).done() for receipt in batch.receipts}
     return [first, *sorted((source for source in known if source.startswith(f"{first}#")), key=_reading)]
 
 
 def trace(lake: Lake, dataset: str, source: str, position: int) -> Trace:
     """Look for one record in both tables, in the records of batches, and in its source."""
     places, history = tuple(_places(lake, dataset, source, position)), _history(lake, dataset, source, position)
-    entry = _entry(lake, dataset, source)
+    entry, left = _entry(lake, dataset, source), departure_of(lake, dataset, source, position)
+    if left is not None and not places:
+        return _gone(Trace(dataset, source, position, _farewell(left), left=left), entry)
     if entry is None:
         waits = path_of(source).exists()
         if waits and not places:
@@ -118,8 +122,8 @@ def _places(lake: Lake, dataset: str, source: str, position: int) -> Iterator[Pl
 def _entry(lake: Lake, dataset: str, source: str) -> tuple[Done | Intent, Receipt, str] | None:
     """The last batch that took the source, or the run over dead letters that read it again."""
     batches: list[tuple[Done | Intent, str]] = []
-    for folder, who in ((lake.receipts(dataset), "start of the stream"), (lake.letter_runs(dataset), "smelt dlq")):
-        records = BatchRecords(folder)
+    places = ((lake.batches(dataset), "start of the stream"), (lake.letter_batches(dataset), "smelt dlq"))
+    for records, who in places:
         batches += [(one, f"prepared; the next {who} commits it") for one in records.prepared()]
         batches += [(one, "done") for one in records.done()]
     for batch, state in sorted(batches, key=lambda one: one[0].ingested_at, reverse=True):
@@ -127,6 +131,21 @@ def _entry(lake: Lake, dataset: str, source: str) -> tuple[Done | Intent, Receip
             if receipt.unit.source == source:
                 return batch, receipt, state
     return None
+
+
+def _gone(found: Trace, entry: tuple[Done | Intent, Receipt, str] | None) -> Trace:
+    """A record that left for good: the batch that took its source, and not its text, though a file may hold it."""
+    if entry is None:
+        return found
+    batch, receipt, state = entry
+    return replace(found, batch=batch.token, batch_state=state, records_in_source=receipt.records)
+
+
+def _farewell(left: Departure) -> str:
+    at = f"{left.at.astimezone(UTC):%Y-%m-%d %H:%M:%SZ}"
+    if left.why == Why.RETENTION:
+        return f"its time was up: keep_rows, on {at}, by {left.run}"
+    return f"forgotten on {at}, by {left.run}"
 
 
 def _verdict(places: tuple[Place, ...], receipt: Receipt | None, history: Sequence[Event], position: int = 0) -> str:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from airflow.sdk import Context
 
 PATIENCE = timedelta(days=7)
+A_NO = "**Reject**, or no answer within seven days, leaves everything as it is."
 _SHOWN = "shown"  # in the task's state, which outlives its attempts
 
 
@@ -26,6 +27,7 @@ class Question:
     subject: str
     plan: str
     needless: str = ""  # why nobody need be asked
+    settled: str = ""  # what the plan has found out, and the task that carries it out must keep to
 
 
 class ApproveOperator(ApprovalOperator):

@@ -52,10 +52,12 @@ def tell_of_silver(report: Mapping[str, Any]) -> str:
 
 
 def tell_of_gold(report: Mapping[str, Any]) -> str:
-    """What became of each gold table."""
+    """What became of each gold table, those that failed first."""
     if "nothing" in report:
         return str(report["nothing"])
-    return "\n".join(
+    failed = [f"{one['table']}: failed: {one['what']}" for one in report["failed"]]
+    built = [
         f"{one['table']}: {one['step']}, {one['rows_written']:,} rows written, {one['rows_removed']:,} removed"
         for one in report["tables"]
-    )
+    ]
+    return "\n".join([*failed, *built])

@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import Any
 
 import pendulum
+from airflow.providers.standard.operators.empty import EmptyOperator
 from airflow.sdk import DAG
 
 from smelter.orchestration.datasets import Dataset
@@ -59,6 +60,15 @@ def a_dag(
         },
         **options,
     )
+
+
+def fails_with(*tasks: Any) -> None:
+    """Let the run fail if one of them does.
+
+    Airflow looks at the last tasks only: one that runs after others whether they went well or not hides their failure.
+    It starts no process for this.
+    """
+    list(tasks) >> EmptyOperator(task_id="outcome", trigger_rule="none_failed")
 
 
 def _runbook(text: str, dataset: Dataset | None) -> str:

@@ -6,19 +6,16 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from smelter.contracts.faults import printable
-from smelter.orchestration.approval import Question
+from smelter.orchestration.approval import A_NO, Question
 from smelter.orchestration.datasets import Dataset
+from smelter.orchestration.lines import as_text, counted, first
 
-_NO = "**Reject**, or no answer within seven days, leaves everything as it is."
 ABOUT_REPLAY = (
     "**Approve** judges these letters once more, under the contract that is active then; the good ones go to bronze, "
-    f"and `undo_replay` can take that back. {_NO}"
+    f"and `undo_replay` can take that back. {A_NO}"
 )
-ABOUT_UNDO = f"**Approve** takes the run back, then builds silver and gold. {_NO}"
+ABOUT_UNDO = f"**Approve** takes the run back, then builds silver and gold. {A_NO}"
 _WAIT = ("--wait", "600")  # for whoever else changes the letters; a wait is cheaper than a failed run
-_MOST_LINES = 10  # of each kind; the command has all
-_MOST_CHARACTERS = 200
 
 
 def plan_replay_words(form: Mapping[str, Any]) -> list[str]:
@@ -51,7 +48,7 @@ def retire_words(dataset: Dataset) -> list[str]:
     return ["dlq", "retire", dataset.name, "--if-there", *_WAIT]
 
 
-def ask_about_replay(report: Mapping[str, Any]) -> dict[str, str]:
+def ask_about_replay(report: Mapping[str, Any], _form: Mapping[str, Any]) -> dict[str, str]:
     """What the approval shows; a plan by which nothing would come back is no question."""
     needless = ""
     if not _brings(report):
@@ -59,7 +56,7 @@ def ask_about_replay(report: Mapping[str, Any]) -> dict[str, str]:
     return asdict(Question(f"Replay dead letters of {report['dataset']}?", tell_of_replay_plan(report), needless))
 
 
-def ask_about_undo(report: Mapping[str, Any]) -> dict[str, str]:
+def ask_about_undo(report: Mapping[str, Any], _form: Mapping[str, Any]) -> dict[str, str]:
     """What the approval shows."""
     return asdict(Question(f"Undo {report['run']}?", tell_of_undo_plan(report)))
 
@@ -69,38 +66,38 @@ def tell_of_replay_plan(report: Mapping[str, Any]) -> str:
     if "nothing" in report:
         return str(report["nothing"])
     failing = report["letters"] - report["would_pass"]
-    said = f"{_counted(report['letters'], 'open letter')} under {report['contract']}: "
+    said = f"{counted(report['letters'], 'open letter')} under {report['contract']}: "
     lines = [f"{report['dataset']}: {said}{report['would_pass']:,} would pass, {failing:,} would not"]
     lines += [f"  ✓ {count:,} {reason}" for reason, count in report["would_pass_by_reason"].items()]
     ways = [f"  ✗ {one['letters']:,} {one['reason']}: {one['message']} {_example(one)}" for one in report["failing"]]
     files = [_file("would bring", one) for one in report["files"]]
-    return _lines([*lines, *_first(ways, "ways to fail"), *_first(files, "files"), _next(report)])
+    return as_text([*lines, *first(ways, "ways to fail"), *first(files, "files"), _next(report)])
 
 
 def tell_of_replay(report: Mapping[str, Any]) -> str:
     """What went home, and by which name it can be taken back."""
     lines = [
-        f"{report['dataset']}: {_counted(report['recovered'], 'letter')} went to bronze under {report['contract']}, "
+        f"{report['dataset']}: {counted(report['recovered'], 'letter')} went to bronze under {report['contract']}, "
         f"{report['still_open']:,} failed again and stay open"
     ]
     lines += [f"  ✓ {count:,} {reason}" for reason, count in report["recovered_by_reason"].items()]
     lines += [f"  ✗ {count:,} {reason}" for reason, count in report["still_open_by_reason"].items()]
-    lines += _first([_file("brought", one) for one in report["files"]], "files")
+    lines += first([_file("brought", one) for one in report["files"]], "files")
     if report["run"]:
         lines.append(f"run: {report['run']}; the DAG undo_replay takes it back")
-    return _lines(lines)
+    return as_text(lines)
 
 
 def tell_of_undo_plan(report: Mapping[str, Any]) -> str:
     """What would be taken back."""
     rows = "" if report["action"] == "discard" else "; what it brought would leave bronze, silver and gold"
-    return f"{report['run']} ({report['dataset']}): {_counted(report['closed'], 'letter')} would be open again{rows}"
+    return f"{report['run']} ({report['dataset']}): {counted(report['closed'], 'letter')} would be open again{rows}"
 
 
 def tell_of_undo(report: Mapping[str, Any]) -> str:
     """What was taken back."""
     rows = "; what it brought has left bronze, silver and gold" if report["has_left_bronze"] else ""
-    letters = _counted(report["letters"], "letter")
+    letters = counted(report["letters"], "letter")
     return f"{report['dataset']}: {report['run']} is undone by {report['by']}; {letters} open again{rows}"
 
 
@@ -128,20 +125,5 @@ def _example(one: Mapping[str, Any]) -> str:
 
 
 def _file(brings: str, one: Mapping[str, Any]) -> str:
-    rows, letters = _counted(one["rows"], "row"), _counted(one["new_letters"], "new letter")
+    rows, letters = counted(one["rows"], "row"), counted(one["new_letters"], "new letter")
     return f"  file {one['source']}: {brings} {rows} and {letters}{'; ' + one['problem'] if one['problem'] else ''}"
-
-
-def _first(lines: list[str], what: str) -> list[str]:
-    more = len(lines) - _MOST_LINES
-    return [*lines[:_MOST_LINES], *([f"  … {more:,} more {what}"] if more > 0 else [])]
-
-
-def _lines(lines: list[str]) -> str:
-    """Each on one line that can be printed, however long what a record holds."""
-    seen = (printable(line) for line in lines)
-    return "\n".join(f"{line[:_MOST_CHARACTERS]}…" if len(line) > _MOST_CHARACTERS else line for line in seen)
-
-
-def _counted(number: int, what: str) -> str:
-    return f"{number:,} {what}{'' if number == 1 else 's'}"

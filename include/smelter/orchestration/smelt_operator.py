@@ -12,6 +12,7 @@ import subprocess
 import threading
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import IO, TYPE_CHECKING, Any
 
 from airflow.sdk import BaseOperator
@@ -24,8 +25,11 @@ from smelter.supervise.launch import environment_of, smelt
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
-Words = Sequence[str] | Callable[[Mapping[str, Any]], Sequence[str]]
+Form = Mapping[str, Any]
+Words = Sequence[str] | Callable[[Form], Sequence[str]]
+ITS_NAME = "{{ task.about }}"  # the name in the grid of one task of many
 _KEPT_LINES = 40
+_NAMES_A_PERSON = "--where="  # what follows is for the command only
 _GRACE_SECONDS = 4  # Airflow kills the whole group 5 s after it asked
 
 
@@ -33,32 +37,41 @@ class SmeltOperator(BaseOperator):
     """Runs `smelt WORDS`. A list of words, never a shell: what a person types into a form is one word of it at most.
 
     Exit code 3 (something is unreachable, missing or full) is tried again; 1 (refused, or a check failed) and 2 are
-    not: the same would be said again.
+    not: the same would be said again. Mapped over `about`, it is one task for each.
     """
 
     ui_color = "#a9b665"
 
     def __init__(
         self, *, words: Words, begins: Callable[[], None] | None = None, tells: Callable[[Any], str] | None = None,
-        keeps: Callable[[Any], Any] | None = None, **options: Any,
+        keeps: Callable[[Any, Form], Any] | None = None, about: str | None = None, plan: str | None = None,
+        **options: Any,
     ) -> None:  # fmt: skip
-        """`words` may ask the form; `begins` runs first; `tells` puts the command's JSON in words, `keeps` in XCom."""
+        """`words` may ask the form; `begins` runs first; `tells` puts the command's JSON in words, `keeps` in XCom.
+
+        `about` is what this one of many is for, and `plan` the task whose XCom was approved: both stand in the form.
+        """
         super().__init__(**options)
         self.words = words
         self.begins = begins
         self.tells = tells
         self.keeps = keeps
+        self.about = about
+        self.plan = plan
         self._process: subprocess.Popen[str] | None = None
 
     def execute(self, context: Context) -> Any:
         """Run the command to its end; with `tells`, its report is the task's result, or what `keeps` makes of it."""
         if self.begins is not None:
             self.begins()
-        words = list(self.words(_form(context)) if callable(self.words) else self.words)
+        form = self._form(context)
+        words = list(self.words(form) if callable(self.words) else self.words)
         code, output, errors = self._run([*words, *(["--json"] if self.tells else [])])
         if code != 0:
-            raise self._failure(words, code, errors or output)
-        return self._told(output)
+            said = [*self._told_all_the_same(output), *errors] or output[-_KEPT_LINES:]
+            raise self._failure(words, code, "\n".join(said))
+        report = self._told(output)
+        return report if self.keeps is None else self.keeps(report, form)
 
     def on_kill(self) -> None:
         """The command may end by itself; killed or not, what it had committed stays committed."""
@@ -72,7 +85,7 @@ class SmeltOperator(BaseOperator):
 
     def _run(self, words: list[str]) -> tuple[int, list[str], list[str]]:
         command = [*smelt(load_settings().values.lake), *words]
-        self.log.info("smelt %s", " ".join(words))
+        self.log.info("smelt %s", _shown(words))
         output: list[str] = []
         errors: deque[str] = deque(maxlen=_KEPT_LINES)
         pipes: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
@@ -99,14 +112,35 @@ class SmeltOperator(BaseOperator):
         report = json.loads("\n".join(output))
         for line in self.tells(report).splitlines():
             self.log.info("%s", line)
-        return report if self.keeps is None else self.keeps(report)
+        return report
 
-    def _failure(self, words: list[str], code: int, lines: list[str]) -> AirflowException:
+    def _told_all_the_same(self, output: list[str]) -> list[str]:
+        """What a command that failed has reported: it may have done a part of its work, and says which."""
+        with suppress(ValueError):
+            return [] if self.tells is None else self.tells(json.loads("\n".join(output))).splitlines()
+        return []
+
+    def _failure(self, words: list[str], code: int, said: str) -> AirflowException:
         is_worth_another = code < 0 or code >= Unreachable.exit_code
         kind = AirflowException if is_worth_another else AirflowFailException
-        return kind(f"smelt {' '.join(words)} ended with {code}: " + "\n".join(lines[-_KEPT_LINES:]))
+        for hidden in filter(None, (_hidden(word) for word in words)):
+            said = said.replace(hidden, "…")
+        return kind(f"smelt {_shown(words)} ended with {code}: {said}")
+
+    def _form(self, context: Context) -> dict[str, Any]:
+        """What a person answered, and when they did: the same moment for every task and attempt of the run."""
+        form = {**context["params"], "asked_at": context["dag_run"].run_after.isoformat()}
+        if self.about is not None:
+            form["about"] = self.about
+        if self.plan is not None:
+            form["planned"] = context["ti"].xcom_pull(task_ids=self.plan)
+        return form
 
 
-def _form(context: Context) -> dict[str, Any]:
-    """What a person answered, and when they did: the same moment for every task and attempt of the run."""
-    return {**context["params"], "asked_at": context["dag_run"].run_after.isoformat()}
+def _shown(words: Sequence[str]) -> str:
+    """The command for a log: what names a person stays out of it, because a failure is told to a chat."""
+    return " ".join(f"{_NAMES_A_PERSON}…" if _hidden(word) else word for word in words)
+
+
+def _hidden(word: str) -> str:
+    return word.removeprefix(_NAMES_A_PERSON) if word.startswith(_NAMES_A_PERSON) else ""

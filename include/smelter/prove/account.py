@@ -109,7 +109,7 @@ def _other_faults(
         stamps = {(one["_batch"], one["_ingested_at"]) for one in table}
         if not len(stamps) == len({batch for batch, _ in stamps}) == len({moment for _, moment in stamps}):
             yield f"{name}: a batch has two moments, or two batches have one"
-    books = BatchRecords(lake.receipts(dataset))
+    books = lake.batches(dataset)
     for state, batches in (("planned", books.planned()), ("prepared", books.prepared())):
         if batches:
             yield f"{len(batches)} batches are only {state}"

@@ -58,7 +58,7 @@ class Scene:
     @property
     def books(self) -> BatchRecords:
         """The records of the stream's batches."""
-        return BatchRecords(self.ground.lake.receipts(self.name))
+        return self.ground.lake.batches(self.name)
 
     def arrive(self, name: str, content: Content | None = None, *, modified: float | None = None) -> Path:
         """A file arrives whole, under a temporary name first; what it holds is kept."""

@@ -119,7 +119,7 @@ class _Work:
 
     def has_something_in(self, backlog: Backlog) -> bool:
         """Did rows come into bronze, or leave it that silver has?"""
-        return any(part.rows or holds_rows_that_left(self._table, part) for part in backlog.slices)
+        return any(part.rows or holds_rows_that_left(self._lake, self._table, part) for part in backlog.slices)
 
     def skip(self, backlog: Backlog) -> None:
         """Snapshots without rows, such as a compaction: only the bookmark moves, and no JVM is needed.

@@ -1,6 +1,7 @@
 """What becomes of a thing whose record left bronze? The next record of its key takes its place, or it goes too.
 
-Only things are looked at that were merged from batches which left; where nobody tells which, all of silver is.
+Only things are looked at that were merged from batches which left, or whose records were forgotten; where nobody tells
+which, all of silver is.
 """
 
 from __future__ import annotations
@@ -10,12 +11,15 @@ from dataclasses import dataclass
 from datetime import date
 from typing import TYPE_CHECKING
 
+import numpy as np
 from pyiceberg.expressions import In
 from pyiceberg.table import Table
 
 from smelter.contracts import Contract
 from smelter.lake.derived import frozen, spark_name
-from smelter.lake.home import BRONZE, SILVER
+from smelter.lake.forgotten import forgotten
+from smelter.lake.home import BRONZE, FORGOTTEN, OPS, SILVER, Lake
+from smelter.lake.identities import positions_of
 from smelter.lake.increments import IDENTITY, Slice
 from smelter.lake.spans import Spans
 from smelter.silver.definition import silver_of
@@ -27,14 +31,24 @@ FATE = "_smelter_fate"
 MERGED, INSTEAD, GOES = "merged", "instead", "goes"  # what a merge does with a row of its source
 
 
-def holds_rows_that_left(silver: Table | None, part: Slice) -> bool:
+def holds_rows_that_left(lake: Lake, silver: Table | None, part: Slice) -> bool:
     """May silver have things whose records left bronze in this slice? Asked without a JVM."""
-    if silver is None or part.left == ():
+    if silver is None or (part.left == () and not part.forgot):
         return False
     if part.left is None:
         return True
-    found = silver.scan(In(term="_batch", literals=set(part.left)), selected_fields=("_batch",), limit=1).to_arrow()
+    return _has_rows_of(silver, part.left) or _has_forgotten(lake, silver, part.forgot)
+
+
+def _has_rows_of(silver: Table, batches: tuple[str, ...]) -> bool:
+    found = silver.scan(In(term="_batch", literals=set(batches)), selected_fields=("_batch",), limit=1).to_arrow()
     return bool(found.num_rows)
+
+
+def _has_forgotten(lake: Lake, silver: Table, runs: tuple[str, ...]) -> bool:
+    gone = forgotten(lake, silver.name()[-1], runs=runs)
+    held = positions_of(silver, gone) if gone else {}
+    return any(np.isin(positions, gone[source]).any() for source, positions in held.items())
 
 
 @dataclass(frozen=True)
@@ -78,19 +92,40 @@ def gone_things(spark: SparkSession, contract: Contract, part: Slice, origins: M
     """The things that lost their record in this slice; nothing if none did. `origins`: what silver calls each field."""
     from pyspark.sql import functions as F  # noqa: N812
 
-    if part.left == ():
+    if part.left == () and not part.forgot:
         return None
-    things = spark.table(spark_name(SILVER, contract.dataset))
-    records = spark.table(spark_name(BRONZE, contract.dataset))
-    if part.left is not None:
-        things, records = (one.where(F.col("_batch").isin(*part.left)) for one in (things, records))
     silver = silver_of(contract)
     names = dict.fromkeys((*silver.key, *([silver.event_time] if silver.event_time else [])))
-    gone = things.join(records.select(*IDENTITY), on=list(IDENTITY), how="left_anti")
-    keys = frozen(gone.select(*(F.col(origins[name] or name).alias(name) for name in names)))
+    columns = [F.col(origins[name] or name).alias(name) for name in names]
+    gone = _left_bronze(spark, contract, part.left).select(*columns)
+    if part.forgot:
+        gone = gone.unionByName(_forgotten(spark, contract, part.forgot).select(*columns)).distinct()
+    keys = frozen(gone)
     if keys.isEmpty():
         return None
     return Gone(spark, contract, keys, tuple(_days(keys, silver.event_time)) if silver.event_time else ())
+
+
+def _left_bronze(spark: SparkSession, contract: Contract, batches: tuple[str, ...] | None) -> DataFrame:
+    """Things of these batches, or of all, whose record is not in bronze."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    things = spark.table(spark_name(SILVER, contract.dataset))
+    records = spark.table(spark_name(BRONZE, contract.dataset))
+    if batches is not None:
+        things, records = (one.where(F.col("_batch").isin(*batches)) for one in (things, records))
+    return things.join(records.select(*IDENTITY), on=list(IDENTITY), how="left_anti")
+
+
+def _forgotten(spark: SparkSession, contract: Contract, runs: tuple[str, ...]) -> DataFrame:
+    """Things whose record was forgotten by one of these runs."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    noted = spark.table(spark_name(OPS, FORGOTTEN)).where(F.col("run").isin(*runs))
+    noted = noted.where(F.col("dataset") == contract.dataset)
+    things = spark.table(spark_name(SILVER, contract.dataset)).alias("t")
+    same = F.expr("t._source = f._source and t._position between f.first and f.last")
+    return things.join(noted.alias("f"), on=same, how="left_semi")
 
 
 def _days(keys: DataFrame, event_time: str) -> list[date | None]:

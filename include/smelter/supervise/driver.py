@@ -94,7 +94,7 @@ def _spawn(folder: Path, stream: str, launch: Launch, end: float) -> Driver:
     errors = folder / ERRORS
     if errors.exists():
         errors.replace(errors.with_suffix(".err.1"))
-    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND  # so that maintenance may empty it under its writer
     pid = os.posix_spawn(
         launch.words[0],
         list(launch.words),

@@ -1,0 +1,154 @@
+"""`smelt forget`: a person leaves bronze, dead letters, silver and gold; only identities stay."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from smelter.cli.building import Followed, follow, print_followed
+from smelter.cli.moments import moment
+from smelter.cli.session import complete_dataset, counted, plain_values, print_json, session_of
+from smelter.contracts.faults import printable
+from smelter.errors import SmelterError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from smelter.maintenance.forget import Forgotten, Hooks
+    from smelter.maintenance.forget_found import Found
+    from smelter.maintenance.forget_left import StillThere
+
+_WAIT_SECONDS = 60.0
+_MOST_SHOWN = 10
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to the menu."""
+    app.command("forget")(forget)
+
+
+def forget(
+    context: typer.Context,
+    dataset: Annotated[str, typer.Argument(metavar="DATASET", autocompletion=complete_dataset)],
+    where: Annotated[str, typer.Option("--where", metavar="CONDITION", help="Whom: \"user_id = 'u17'\".")],
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would leave, and what would stay.")] = False,
+    because: Annotated[
+        str, typer.Option("--because", metavar="TEXT", help="Why; kept beside the identities. Name nobody in it.")
+    ] = "",
+    build: Annotated[
+        bool, typer.Option("--build/--no-build", help="Bring silver and gold up to date afterwards.")
+    ] = True,
+    wait: Annotated[
+        float, typer.Option("--wait", min=0, metavar="SECONDS", help="How long to wait for another who changes them.")
+    ] = _WAIT_SECONDS,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Forget a person: every record that the condition means leaves bronze, dead letters, silver and gold.
+
+    Only identities stay, in ops.forgotten: reconcile stays balanced, and neither --recover nor a replay brings a record
+    back. Lists what still holds the values, with the day it goes. Safe to kill and to repeat.
+    """
+    from smelter.maintenance.forget import forget as forget_person
+    from smelter.maintenance.forget import would_forget
+    from smelter.maintenance.forget_left import still_there
+
+    session = session_of(context)
+    (name,) = session.ingested(dataset)
+    lake = session.open_lake()
+    if dry_run:
+        done, followed, problem = would_forget(lake, name, where), Followed(), None
+    else:
+        done = forget_person(lake, name, where, because, _hooks(), wait)
+        followed, problem = (
+            _followed(lambda: follow(session, name, wait)) if build and done.run is not None else (Followed(), None)
+        )
+    left = still_there(lake, done, is_built=build and problem is None)
+    if as_json:
+        print_json(_as_dict(done, where, left, followed, dry_run=dry_run))
+    else:
+        _print(done, where, left, followed, dry_run=dry_run)
+        _print_next(done, where, dry_run=dry_run, is_built=build)
+    if problem is not None:
+        raise problem
+    followed.raise_failure()
+
+
+def _followed(step: Any) -> tuple[Followed, SmelterError | None]:
+    """Should silver refuse, what has left is told all the same."""
+    try:
+        return step(), None
+    except SmelterError as problem:
+        return Followed(), problem
+
+
+def _hooks() -> Hooks:
+    from smelter.maintenance.forget import Hooks
+
+    return Hooks(say=lambda line: print(line, file=sys.stderr, flush=True))
+
+
+def _as_dict(
+    done: Forgotten, where: str, left: Sequence[StillThere], followed: Followed, *, dry_run: bool
+) -> dict[str, Any]:
+    from smelter.cli.gold import as_dict as gold_dict
+    from smelter.cli.silver import as_dict as silver_dict
+
+    return {
+        "dataset": done.dataset,
+        "where": where,
+        "run": done.run,
+        "dry_run": dry_run,
+        "found": _counts(done.found),
+        "pages_removed": list(done.examples.pages),
+        "still_there": [plain_values(asdict(one)) for one in left],
+        "silver": None if followed.silver is None else silver_dict(followed.silver),
+        "gold": [] if followed.gold is None else gold_dict(followed.gold)["tables"],
+    }
+
+
+def _counts(found: Found) -> dict[str, int]:
+    names = ("bronze", "dead_letters", "resolutions", "silver", "unreadable_letters")
+    return {name: getattr(found, name) for name in names}
+
+
+def _print(done: Forgotten, where: str, left: Sequence[StillThere], followed: Followed, *, dry_run: bool) -> None:
+    found = done.found
+    if found.is_nobody:
+        print(f"{done.dataset}: no record is so ({printable(where)}); nothing was changed")
+        return
+    said = (
+        f"{counted(found.bronze, 'row')} of bronze, {counted(found.dead_letters, 'dead letter')}, "
+        f"{counted(found.resolutions, 'resolution')}, {counted(found.silver, 'row')} of silver"
+    )
+    print(f"{done.dataset}: {said} {'would leave' if dry_run else 'are forgotten'}")
+    if found.unreadable_letters:
+        print(f"  {found.unreadable_letters:,} of the letters could only be searched for the values that are named")
+    for page in done.examples.pages:
+        print(f"  removed, because it named one of them: {printable(page)}")
+    print_followed(followed)
+    _print_left(left)
+
+
+def _print_left(left: Sequence[StillThere]) -> None:
+    if left:
+        print("still holds values:")
+    for one in left[:_MOST_SHOWN]:
+        goes = f"goes after {moment(one.goes)}" if one.goes is not None else "stays"
+        print(f"  {one.what} {printable(one.where)}: {goes} ({one.why})")
+    if len(left) > _MOST_SHOWN:
+        print(f"  … {len(left) - _MOST_SHOWN:,} more; --json names all")
+
+
+def _print_next(done: Forgotten, where: str, *, dry_run: bool, is_built: bool) -> None:
+    if done.run is not None:
+        print(f"run: {done.run}")
+    if dry_run and not done.found.is_nobody:
+        print(f"next: smelt forget {done.dataset} --where {shlex.quote(where)}")
+    elif done.run is not None and not is_built:
+        print(f"next: smelt silver {done.dataset}, then smelt gold {done.dataset}")
+    else:
+        print(f"next: smelt reconcile {done.dataset}")

@@ -1,0 +1,132 @@
+"""Where is the person? The records of bronze, silver and dead letters that a condition means; changes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+from pyiceberg.table import Table
+
+from smelter.contracts import Contract
+from smelter.errors import Refused
+from smelter.explore import Explorer, connect
+from smelter.explore.quoting import quoted_name
+from smelter.lake.forgotten import Why, forgotten
+from smelter.lake.home import BRONZE, DEAD_LETTERS, RESOLUTIONS, SILVER, Lake
+from smelter.lake.identities import Positions, positions_of, positions_of_rows
+from smelter.lake.tables import find_table, load_table
+from smelter.maintenance.forget_letters import LetterReader
+from smelter.maintenance.person import Condition, comparisons, sql_of
+from smelter.postgres import CATALOG_NAME
+
+_BATCH_ROWS = 20_000
+_LETTERS = "select _source, _position, raw from {table}"
+_TEXTS = """
+select _source, _position, raw from dead_letters.resolutions where dataset = $dataset and raw is not null
+"""
+
+
+@dataclass(frozen=True)
+class Found:
+    """How many rows each table has of the records that are meant, and which records these are."""
+
+    bronze: int = 0
+    dead_letters: int = 0
+    resolutions: int = 0
+    silver: int = 0
+    unreadable_letters: int = 0  # of the dead letters, those whose text could only be searched
+    identities: Mapping[str, Positions] = field(default_factory=dict, repr=False)
+
+    @property
+    def is_nobody(self) -> bool:
+        """Is there nothing of the person?"""
+        return not (self.bronze or self.dead_letters or self.resolutions or self.silver)
+
+
+def look_for(lake: Lake, contract: Contract, condition: Condition) -> Found:
+    """Every record that the condition means, wherever a row of it is; also what an interrupted run left behind.
+
+    A record is meant as a whole: if its letter names the person, its row in bronze goes too.
+    """
+    tables = _tables(lake, contract.dataset)
+    _refuse_unless_asked(tables.get(SILVER), contract, condition)
+    with connect(lake.root, catalog=lake.address) as explorer:
+        rows = [_rows(explorer, name, contract.dataset, condition) for name in (BRONZE, SILVER) if name in tables]
+        letters, searched = _letters(explorer, contract, condition)
+    begun = forgotten(lake, contract.dataset, why=Why.FORGET)
+    meant = union(union(*rows, letters), _still_in(tables, begun))
+    count = {name: _count(table, meant) for name, table in tables.items()}
+    return Found(
+        count[BRONZE], count[DEAD_LETTERS], count[RESOLUTIONS], count.get(SILVER, 0), searched, identities=meant
+    )
+
+
+def union(*parts: Mapping[str, Positions]) -> dict[str, Positions]:
+    """Every identity that is in one of them, once."""
+    found: dict[str, list[Positions]] = {}
+    for part in parts:
+        for source, positions in part.items():
+            found.setdefault(source, []).append(positions)
+    return {source: np.unique(np.concatenate(several)) for source, several in found.items()}
+
+
+def _tables(lake: Lake, dataset: str) -> dict[str, Table]:
+    found = {name: load_table(lake, name, dataset) for name in (BRONZE, DEAD_LETTERS)}
+    found[RESOLUTIONS] = load_table(lake, DEAD_LETTERS, RESOLUTIONS)
+    silver = find_table(lake, SILVER, dataset)
+    return found if silver is None else {**found, SILVER: silver}
+
+
+def _refuse_unless_asked(silver: Table | None, contract: Contract, condition: Condition) -> None:
+    """Silver may still have the columns of an older contract: then nobody could tell who is in it."""
+    missing = [one.field for one in comparisons(condition) if silver and one.field not in silver.schema().column_names]
+    if missing:
+        raise Refused(
+            f"silver.{contract.dataset} has no column `{missing[0]}` yet, so that nobody can be looked for in it",
+            where=contract.label,
+            data="nothing was changed",
+            next_step=f"smelt silver {contract.dataset}, then run it again",
+        )
+
+
+def _rows(explorer: Explorer, namespace: str, dataset: str, condition: Condition) -> dict[str, Positions]:
+    where, bound = sql_of(condition)
+    question = f"select _source, _position from {namespace}.{quoted_name(dataset)} where {where}"  # noqa: S608
+    return positions_of_rows(explorer.execute(question, bound).arrow())
+
+
+def _letters(explorer: Explorer, contract: Contract, condition: Condition) -> tuple[dict[str, Positions], int]:
+    """The letters whose text is about the person, their own or a corrected one; and how many were only searched."""
+    reader = LetterReader(contract, condition)
+    table = f"{CATALOG_NAME}.{DEAD_LETTERS}.{quoted_name(contract.dataset)}"
+    meant, searched = _read(reader, explorer.execute(_LETTERS.format(table=table)).batches(_BATCH_ROWS))
+    texts, _ = _read(reader, explorer.execute(_TEXTS, {"dataset": contract.dataset}).batches(_BATCH_ROWS))
+    return union(meant, texts), searched
+
+
+def _read(reader: LetterReader, batches: Iterator[pa.RecordBatch]) -> tuple[dict[str, Positions], int]:
+    parts, searched = [], 0
+    for batch in batches:
+        chosen = []
+        for text in batch.column("raw").to_pylist():
+            chosen.append(reader.is_meant(text))
+            searched += reader.searched
+        parts.append(positions_of_rows(pa.Table.from_batches([batch]).filter(pa.array(chosen, pa.bool_()))))
+    return union(*parts), searched
+
+
+def _still_in(tables: Mapping[str, Table], begun: Mapping[str, Positions]) -> dict[str, Positions]:
+    """What was to be forgotten and has not left every table: a run was interrupted."""
+    if not begun:
+        return {}
+    held = union(*(positions_of(table, begun) for table in tables.values()))
+    left = {source: np.intersect1d(positions, begun[source]) for source, positions in held.items()}
+    return {source: positions for source, positions in left.items() if len(positions)}
+
+
+def _count(table: Table, meant: Mapping[str, Positions]) -> int:
+    """How many rows the table has of these records."""
+    held = positions_of(table, meant) if meant else {}
+    return int(sum(np.isin(positions, meant[source]).sum() for source, positions in held.items()))

@@ -1,0 +1,148 @@
+"""Is a dead letter about the person? Its text is read as far as it can be read; where it cannot, it is searched.
+
+Better one letter too many than one person who is not forgotten: a field that is missing, nested or of a wrong type may
+stand anywhere in the text.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from decimal import Decimal, InvalidOperation
+from typing import Any, Final
+from zoneinfo import ZoneInfo
+
+from smelter.contracts import Contract
+from smelter.contracts.model import FieldRules
+from smelter.contracts.rules import family
+from smelter.maintenance.person import Comparison, Condition, Op, Value, Verdict, decide
+
+_WORDS: Final = {True: "true", False: "false"}
+_PART_OF_A_NUMBER = "[0-9.]"
+
+
+class _Unreadable(Exception):
+    """The text is not a value of the field's type."""
+
+
+@dataclass
+class LetterReader:
+    """Reads letters of one dataset by one condition. `searched` tells whether the last one was found by search only."""
+
+    contract: Contract
+    condition: Condition
+    searched: bool = False
+
+    def is_meant(self, text: str) -> bool:
+        """Does the condition hold for the record whose text this is, as far as that can be told?"""
+        record, by_search = _members(text), _Search()
+
+        def told(one: Comparison) -> Verdict:
+            values = record.get(self.contract.source_names[one.field], [])
+            return _told(one, self.contract.fields[one.field], values, text, by_search)
+
+        found = decide(self.condition, told) is True
+        self.searched = found and by_search.was_needed
+        return found
+
+
+@dataclass
+class _Search:
+    was_needed: bool = False
+
+
+def _told(one: Comparison, rules: FieldRules, values: list[Any], text: str, search: _Search) -> Verdict:
+    """What a letter says of one comparison: by a value of the field, or by a look at the whole text."""
+    if one.op in (Op.IS_NULL, Op.IS_NOT_NULL):
+        return one.holds(next((str(value) for value in values if value is not None), None))
+    verdicts, is_clear = [], bool(values)
+    for value in values:
+        try:
+            verdicts.append(one.holds(_read(value, rules)))
+        except _Unreadable:
+            is_clear = False
+    if any(verdicts) or is_clear:
+        return any(verdicts)
+    if not one.names_values:
+        return None
+    search.was_needed = True
+    return any(_stands_in(text, value) for value in one.values)
+
+
+def _members(text: str) -> Mapping[str, list[Any]]:
+    """The members of a JSON object, each with all of its values, numbers as they are written; none of anything else."""
+    try:
+        pairs = json.loads(text, object_pairs_hook=_Members, parse_int=str, parse_float=str, parse_constant=str)
+    except (ValueError, RecursionError):
+        return {}
+    found: dict[str, list[Any]] = {}
+    for name, value in pairs if isinstance(pairs, _Members) else ():
+        found.setdefault(name, []).append(value)
+    return found
+
+
+class _Members(list[tuple[str, Any]]):
+    """The pairs of an object: a record may name a field twice."""
+
+
+def _read(value: Any, rules: FieldRules) -> Value:
+    """A value as one of the field's type; a number where a text is wanted counts by its text, and the other way."""
+    if value is None or isinstance(value, list):
+        raise _Unreadable
+    text = _WORDS[value] if isinstance(value, bool) else str(value)
+    reader = _READERS.get(family(rules.kind))
+    if reader is None:
+        raise _Unreadable
+    try:
+        return reader(text, rules)
+    except (ValueError, InvalidOperation):
+        raise _Unreadable from None
+
+
+def _moment(text: str, rules: FieldRules) -> datetime:
+    moment = datetime.strptime(text, rules.format) if rules.format else datetime.fromisoformat(text)  # noqa: DTZ007
+    return moment if moment.tzinfo is not None else moment.replace(tzinfo=ZoneInfo(rules.zone) if rules.zone else UTC)
+
+
+def _day(text: str, rules: FieldRules) -> date:
+    return datetime.strptime(text, rules.format).date() if rules.format else date.fromisoformat(text)  # noqa: DTZ007
+
+
+def _truth(text: str, _rules: FieldRules) -> bool:
+    if text.lower() not in _WORDS.values():
+        raise ValueError(text)
+    return text.lower() == "true"
+
+
+def _number(text: str, _rules: FieldRules) -> Decimal:
+    number = Decimal(text)
+    if not number.is_finite():
+        raise ValueError(text)
+    return number
+
+
+_READERS: dict[str, Callable[[str, FieldRules], Value]] = {
+    "string": lambda text, _rules: text,
+    "boolean": _truth,
+    "timestamp": _moment,
+    "date": _day,
+    **dict.fromkeys(("int", "long", "decimal"), _number),
+    **dict.fromkeys(("float", "double"), lambda text, _rules: float(text)),
+}
+
+
+def _stands_in(text: str, value: Value) -> bool:
+    """Is the value anywhere in the text? A number only as a whole one."""
+    if isinstance(value, str):
+        return any(form in text for form in _forms(value))
+    if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
+        return False
+    return re.search(f"(?<!{_PART_OF_A_NUMBER}){re.escape(str(value))}(?!{_PART_OF_A_NUMBER})", text) is not None
+
+
+def _forms(value: str) -> Iterable[str]:
+    """The text itself, and as JSON writes it."""
+    return {value, json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1]}

@@ -1,0 +1,112 @@
+"""Which snapshots must stay, and for whom? The rest may go when they are old enough, or too many.
+
+A snapshot that somebody needs holds all those after it too: readers walk back from the newest to where they were, and a
+chain that is cut in the middle would make them begin anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import pairwise
+
+from pyiceberg.table.metadata import TableMetadata
+from pyiceberg.table.refs import MAIN_BRANCH
+from pyiceberg.table.snapshots import Snapshot
+
+from smelter.lake.bookmarks import carries_bookmark
+from smelter.lake.commits import TOKEN, ancestors, told
+from smelter.maintenance.subjects import Subject
+
+READER_SECONDS = 600  # from when a newer one came: a reader that began just before has so long to end
+
+
+@dataclass(frozen=True)
+class Hold:
+    """A snapshot that must stay, with all that came after it."""
+
+    snapshot: int
+    why: str
+    advice: str = ""  # the command that would let go of it
+
+
+@dataclass(frozen=True)
+class Expiry:
+    """What may go, and what holds the rest."""
+
+    snapshots: tuple[int, ...]
+    kept: int
+    freed_bytes: int  # of data files that no snapshot has any more then, as far as summaries tell
+    holds: tuple[Hold, ...]  # those that keep something which is past its time
+
+
+def expiry_of(metadata: TableMetadata, subject: Subject, now: datetime) -> Expiry:
+    """Snapshots past their age or beyond their number, without those that somebody needs."""
+    chain = list(ancestors(metadata))
+    places = {one.snapshot_id: place for place, one in enumerate(chain)}
+    ages = _ages(metadata, now)
+    due = {number for number, age in ages.items() if _is_due(age, places.get(number, 0), subject)}
+    holds = [hold for hold in _holds(metadata, chain, subject) if hold.snapshot in places or hold.snapshot in due]
+    held: set[int] = set()
+    keeping = []
+    for hold in sorted(holds, key=lambda one: places.get(one.snapshot, -1)):
+        needed = {one.snapshot_id for one in chain[: places[hold.snapshot] + 1]} if hold.snapshot in places else set()
+        needed.add(hold.snapshot)
+        if (needed - held) & due:
+            keeping.append(hold)
+        held |= needed
+    goes = due - held
+    order = [one.snapshot_id for one in metadata.snapshots if one.snapshot_id in goes]
+    return Expiry(tuple(order), len(metadata.snapshots) - len(goes), _freed(metadata, goes), tuple(keeping))
+
+
+def _ages(metadata: TableMetadata, now: datetime) -> dict[int, float]:
+    """Seconds since each snapshot was no longer the newest: until then anybody may have begun to read it.
+
+    How old it is itself says little: a table that rested for days has an old snapshot, which a reader opens just now.
+    """
+    ordered = sorted(metadata.snapshots, key=lambda one: one.sequence_number or 0)
+    return {one.snapshot_id: now.timestamp() - after.timestamp_ms / 1000 for one, after in pairwise(ordered)}
+
+
+def _is_due(age: float, place: int, subject: Subject) -> bool:
+    policy = subject.policy
+    longest = policy.snapshot_seconds if place < policy.most_snapshots else min(READER_SECONDS, policy.snapshot_seconds)
+    return age >= longest
+
+
+def _holds(metadata: TableMetadata, chain: Sequence[Snapshot], subject: Subject) -> Iterator[Hold]:
+    if chain:
+        yield Hold(chain[0].snapshot_id, "it is the table as it is now")
+    for name, ref in metadata.refs.items():
+        if name != MAIN_BRANCH:
+            why = f"the {ref.snapshot_ref_type} {name} is on it"
+            yield from (Hold(one, why) for one in _line(metadata, ref.snapshot_id))
+    if (newest := _newest_batch(chain, subject)) is not None:
+        yield Hold(newest, "it carries the newest batch of the stream, by which a restart knows that it is there")
+    own = next((one.snapshot_id for one in chain if carries_bookmark(one)), None)
+    if own is not None:
+        yield Hold(own, f"it tells how far {subject} has read")
+    for consumer in subject.consumers:
+        yield Hold(consumer.snapshot, f"{consumer.table} has read up to it", consumer.command)
+
+
+def _newest_batch(chain: Sequence[Snapshot], subject: Subject) -> int | None:
+    tokens = ((told(one, TOKEN), one.snapshot_id) for one in chain)
+    return next((number for token, number in tokens if token and token.startswith(f"{subject.dataset}:")), None)
+
+
+def _line(metadata: TableMetadata, head: int) -> Iterator[int]:
+    """A snapshot and those before it that are still known."""
+    by_id = {one.snapshot_id: one for one in metadata.snapshots}
+    at: int | None = head
+    while at is not None and at in by_id:
+        yield at
+        at = by_id[at].parent_snapshot_id
+
+
+def _freed(metadata: TableMetadata, goes: set[int]) -> int:
+    """What a snapshot took out of the table is free when every snapshot before it is gone."""
+    taken = (told(one, "removed-files-size") for one in metadata.snapshots if one.parent_snapshot_id in goes)
+    return sum(int(size) for size in taken if size)

@@ -1,0 +1,228 @@
+"""Tables are looked after by Spark: rows stay what they are, whatever is killed and whoever else is at work."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING
+
+import pytest
+from conftest import NewShed
+from sheds import Shed, later, step
+
+from bronze.accounts import check
+from bronze.crashes import Crash, crash_at, do_at
+from smelter.errors import Refused
+from smelter.explore import connect
+from smelter.lake.home import BRONZE, DEAD_LETTERS, SILVER
+from smelter.lake.lease import lease
+from smelter.ledger.reconcile import reconcile
+from smelter.maintenance.care import run
+from smelter.maintenance.engine import Engine
+from smelter.maintenance.journal import MOST_FAILURES, history, retry, set_aside
+from smelter.maintenance.manifests import MOST_MANIFESTS
+from smelter.maintenance.steps import Step
+from smelter.maintenance.subjects import subjects_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.jvm
+SHORTEST = "snapshots: 1m"
+
+
+def forget_last_commit(shed: Shed) -> None:
+    """What kill -9 leaves between the commits of a batch and Spark's log of it."""
+    last = max(int(path.name) for path in (shed.checkpoint / "commits").glob("[0-9]*"))
+    for name in (str(last), f".{last}.crc"):
+        (shed.checkpoint / "commits" / name).unlink(missing_ok=True)
+
+
+def expire_like_a_stranger(shed: Shed, spark: SparkSession) -> None:
+    for namespace in (BRONZE, DEAD_LETTERS):
+        words = f"table => 'lake.{namespace}.{shed.name}', older_than => TIMESTAMP '2100-01-01 00:00:00'"
+        spark.sql(f"CALL lake.system.expire_snapshots({words}, retain_last => 1)").collect()
+        assert shed.snapshots(namespace) == 1
+
+
+def test_small_files_become_one_and_no_row_changes(make: NewShed) -> None:
+    shed = make()
+    shed.commit(6)
+    before = shed.rows(), shed.rows(DEAD_LETTERS)
+    reports = shed.care(BRONZE, DEAD_LETTERS)
+    assert [step(one, Step.COMPACT) for one in reports] == ["files 6 → 1"] * 2
+    assert (shed.rows(), shed.rows(DEAD_LETTERS)) == before
+    assert [one.outcome for one in shed.plan(BRONZE, DEAD_LETTERS)] == ["nothing"] * 2
+    assert reconcile(shed.lake, shed.name).is_balanced
+
+
+def test_duckdb_reads_the_same_rows_before_and_after(make: NewShed) -> None:
+    shed = make()
+    shed.commit(6)
+    question = f"select * exclude (_ingested_at) from bronze.{shed.name} order by all"
+    with connect(shed.lake.root) as explorer:
+        before = explorer.execute(question).fetchall()
+        shed.care(now=later(days=2))
+        assert explorer.execute(question).fetchall() == before
+
+
+@pytest.mark.parametrize("by", ["maintain run", "a stranger"])
+def test_after_a_crash_before_the_commit_log_and_the_shortest_retention_no_row_is_doubled(
+    make: NewShed, spark: SparkSession, by: str
+) -> None:
+    shed = make(maintenance=SHORTEST)
+    shed.commit(11)
+    shed.add("last.json")
+    shed.drain(spark)
+    forget_last_commit(shed)
+    reports = shed.care(BRONZE, DEAD_LETTERS, now=later(seconds=61))
+    assert [one.outcome for one in reports] == ["done", "done"]
+    assert shed.snapshots() <= 3
+    if by == "a stranger":
+        expire_like_a_stranger(shed, spark)
+    shed.add("new.json")
+    shed.drain(spark)
+    check(shed)
+    forget_last_commit(shed)
+    shed.drain(spark)
+    check(shed)
+
+
+def test_silver_goes_on_from_where_it_was_and_gets_each_row_once(make: NewShed, spark: SparkSession) -> None:
+    shed = make(maintenance=SHORTEST)
+    shed.commit(6)
+    shed.build_silver()
+    shed.commit(12)
+    shed.care(BRONZE, SILVER, now=later(hours=2))
+    assert shed.snapshots() > 12, "silver has not read the last twelve"
+    shed.build_silver()
+    assert len(shed.rows(SILVER)) == len(shed.rows()) == 36
+    shed.care(BRONZE, SILVER, now=later(hours=2))
+    assert shed.snapshots() <= 3
+    shed.commit()
+    shed.build_silver()
+    assert len(shed.rows(SILVER)) == 38
+
+
+POINTS = ("before_compaction", "compacted", "before_expiry", "expired")
+
+
+@pytest.mark.parametrize("point", POINTS)
+def test_killed_anywhere_the_rows_are_all_there_and_the_next_run_does_the_rest(make: NewShed, point: str) -> None:
+    shed = make(maintenance=SHORTEST)
+    shed.commit(11)
+    before = shed.rows()
+    with pytest.raises(Crash):
+        shed.care(now=later(hours=2), reach=crash_at(point))
+    assert shed.rows() == before
+    shed.care_for_bronze(now=later(hours=4))
+    assert shed.rows() == before
+    assert (shed.files(), reconcile(shed.lake, shed.name).is_balanced) == (1, True)
+
+
+def test_a_batch_that_is_committed_in_the_middle_of_it_is_not_lost(make: NewShed) -> None:
+    shed = make(maintenance=SHORTEST)
+    shed.commit(11)
+    for point in POINTS:
+        shed.care_for_bronze(now=later(hours=2), reach=do_at(point, lambda: shed.commit(2)))
+    assert len(shed.rows()) == 2 * (11 + 2 * len(POINTS))
+    check(shed)
+
+
+def test_a_stream_that_commits_all_the_while_is_not_disturbed(make: NewShed) -> None:
+    shed = make(maintenance=SHORTEST)
+    shed.commit(6)
+    problems: list[BaseException] = []
+
+    def commit() -> None:
+        try:
+            shed.commit(25)
+        except BaseException as problem:
+            problems.append(problem)
+
+    stream = threading.Thread(target=commit)
+    stream.start()
+    while stream.is_alive():
+        for report in shed.care(BRONZE, DEAD_LETTERS, now=later(hours=2)):
+            assert report.problem is None
+    stream.join()
+    assert problems == []
+    check(shed)
+
+
+def test_manifests_are_packed_when_there_are_many(make: NewShed) -> None:
+    shed = make()
+    shed.commit(MOST_MANIFESTS + 1)
+    (report,) = shed.plan()
+    assert step(report, Step.MANIFESTS) == f"manifests {MOST_MANIFESTS + 1} → 1"
+    before = shed.rows()
+    shed.care(steps=[Step.MANIFESTS])
+    assert len(shed.table().current_snapshot().manifests(shed.table().io)) == 1
+    assert shed.rows() == before
+
+
+def test_rows_that_somebody_deleted_beside_their_file_stay_deleted(make: NewShed, spark: SparkSession) -> None:
+    shed = make()
+    shed.commit(6)
+    name = f"lake.bronze.{shed.name}"
+    spark.sql(f"ALTER TABLE {name} SET TBLPROPERTIES ('write.delete.mode' = 'merge-on-read')")
+    spark.sql(f"DELETE FROM {name} WHERE id % 2 = 0")
+    before = shed.rows()
+    assert shed.plan()[0].numbers["delete_files"] > 0
+    report = shed.care_for_bronze()
+    assert shed.rows() == before
+    assert report.numbers["delete_files"] == 0
+
+
+def test_a_lease_that_another_holds_is_waited_for_then_the_table_is_reported_and_the_others_are_done(
+    make: NewShed,
+) -> None:
+    shed = make()
+    shed.commit(6)
+    with lease(shed.lake, BRONZE, shed.name, "somebody"):
+        bronze, letters = shed.care(BRONZE, DEAD_LETTERS, wait=0)
+    assert (bronze.outcome, letters.outcome) == ("failed", "done")
+    assert isinstance(bronze.problem, Refused)
+    assert "being changed by somebody" in bronze.problem.what
+
+
+def test_every_run_is_written_down_with_what_it_was_for_and_what_it_left_alone(make: NewShed) -> None:
+    shed = make()
+    shed.commit(6)
+    shed.care_for_bronze()
+    (entry,) = history(shed.lake, f"bronze.{shed.name}")
+    (done,) = entry.steps
+    assert (entry.outcome, done.step, done.said, done.before, done.after) == (
+        "done",
+        "compact",
+        "files 6 → 1",
+        {"files": 6},
+        {"files": 1},
+    )
+    with connect(shed.lake.root) as explorer:
+        asked = f"select run, outcome, steps[1].why from ops.maintenance where \"table\" = 'bronze.{shed.name}'"
+        assert explorer.execute(asked).fetchall() == [(entry.run, "done", "6 small files of 6")]
+
+
+def test_after_five_failures_in_a_row_a_table_is_set_aside_until_somebody_says_otherwise(make: NewShed) -> None:
+    shed = make()
+    shed.commit(6)
+    table = f"bronze.{shed.name}"
+    with lease(shed.lake, BRONZE, shed.name, "somebody"):
+        outcomes = [shed.care(wait=0)[0].outcome for _ in range(MOST_FAILURES + 2)]
+    assert outcomes == ["failed"] * MOST_FAILURES + ["set_aside"] * 2
+    assert "being changed by somebody" in set_aside(history(shed.lake))[table]
+    assert shed.care(wait=0)[0].outcome == "set_aside", "also when the reason is gone"
+    retry(shed.lake, table, "maintain:20260101-120000-0a1b")
+    assert shed.care_for_bronze().outcome == "done"
+
+
+def test_the_tables_of_the_platform_itself_are_looked_after(make: NewShed) -> None:
+    shed = make()
+    shed.commit()
+    for number in range(6):
+        retry(shed.lake, "nobody's", f"maintain:20260101-120000-000{number}")
+    (subject,) = subjects_of(shed.lake, ["ops.maintenance"])
+    with Engine(shed.lake, shed.spark) as engine:
+        (report,) = run(shed.lake, [subject], engine, "maintain:20260101-120000-0a1b")
+    assert step(report, Step.COMPACT).endswith("→ 1")
+    assert [one.run[-4:] for one in history(shed.lake, "nobody's")] == [f"000{number}" for number in range(6)]

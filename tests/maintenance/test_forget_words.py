@@ -1,0 +1,108 @@
+"""A condition means the same to DuckDB, to us, and to whoever typed it; and letters are read by the same meaning."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import duckdb
+import pytest
+
+from smelter.contracts import parse_contract
+from smelter.maintenance.forget_letters import LetterReader
+from smelter.maintenance.forget_words import read_condition
+from smelter.maintenance.person import decide, sql_of
+
+CONTRACT = parse_contract(
+    """
+dataset: people
+version: 1
+fields:
+  name: {type: string}
+  n:    {type: long, from: Number}
+  d:    {type: "decimal(10,2)"}
+  f:    {type: double}
+  on:   {type: date}
+  at:   {type: timestamp}
+  is:   {type: boolean}
+source: {files: landing/people}
+""",
+    "people.yaml",
+)
+Row = dict[str, Any]
+TEXTS = {"name": ("ann", "bob", "a%", None), "n": (1, 2, 17, None)}
+ROWS: list[Row] = [{"name": name, "n": n} for name in TEXTS["name"] for n in TEXTS["n"]]
+
+
+@pytest.mark.parametrize(
+    ("where", "is_meant"),
+    [
+        ("name = 'ann'", lambda r: r["name"] == "ann"),
+        ("'ann' = name", lambda r: r["name"] == "ann"),
+        ("2 < n", lambda r: r["n"] is not None and r["n"] > 2),
+        ("name <> 'ann'", lambda r: r["name"] not in ("ann", None)),
+        ("n between 2 and 17", lambda r: r["n"] in (2, 17)),
+        ("n not between 2 and 5", lambda r: r["n"] in (1, 17)),
+        ("name in ('ann', 'bob') and n >= 2", lambda r: r["name"] in ("ann", "bob") and r["n"] in (2, 17)),
+        ("name not in ('ann')", lambda r: r["name"] not in ("ann", None)),
+        ("name like 'a%'", lambda r: r["name"] in ("ann", "a%")),
+        ("name like 'a_'", lambda r: r["name"] == "a%"),
+        ("name not like 'a%'", lambda r: r["name"] == "bob"),
+        ("not name like 'a%'", lambda r: r["name"] == "bob"),
+        ("not (name = 'ann' or n = 1)", lambda r: r["name"] in ("bob", "a%") and r["n"] in (2, 17)),
+        ("not (name = 'ann' and n = 1)", lambda r: r["name"] in ("bob", "a%") or r["n"] in (2, 17)),
+        ("not (not (n = 1))", lambda r: r["n"] == 1),
+        ("name is null or n is not null and n < 2", lambda r: r["name"] is None or r["n"] == 1),
+        ("n = -1 or n <= 1", lambda r: r["n"] == 1),
+    ],
+)
+def test_a_condition_means_what_it_says(where: str, is_meant: Callable[[Row], bool]) -> None:
+    condition = read_condition(where, CONTRACT)
+    wanted = [is_meant(row) for row in ROWS]
+    assert [bool(decide(condition, lambda one: bool(one.holds(row[one.field])))) for row in ROWS] == wanted  # noqa: B023
+    text, bound = sql_of(condition)
+    with duckdb.connect() as database:
+        database.execute("create table people (place int, name varchar, n bigint)")
+        database.executemany(
+            "insert into people values (?, ?, ?)", [(at, *row.values()) for at, row in enumerate(ROWS)]
+        )
+        found = {at for (at,) in database.execute(f"select place from people where {text}", bound).fetchall()}
+    assert [at in found for at in range(len(ROWS))] == wanted
+
+
+@pytest.mark.parametrize(
+    ("where", "text", "is_meant"),
+    [
+        ("n = 17", '{"Number": 17}', True),
+        ("n = 17", '{"Number": "17"}', True),
+        ("n = 17", '{"Number": 17.0}', True),
+        ("n = 17", '{"n": 17}', True),  # not under its name: the text is searched
+        ("n = 17", '{"n": 170}', False),
+        ("n = 17", "Number=17;", True),
+        ("n = 17", "Number=117, 17.5", False),
+        ("n > 5", '{"Number": "9"}', True),
+        ("n > 5", "Number=9", False),  # nobody can tell
+        ("d = 1.50", '{"d": "1.5"}', True),
+        ("f = 0.1", '{"f": 0.1}', True),
+        ("is = true", '{"is": "TRUE"}', True),
+        ("is = true", '{"is": "yes"}', False),
+        ("at < '2026-03-01T00:00:00Z'", '{"at": "2026-03-01T00:30:00+01:00"}', True),
+        ("at < '2026-03-01T00:00:00Z'", '{"at": "2026-03-01T00:00:00Z"}', False),
+        ("on = '2026-03-01'", '{"on": "2026-03-01"}', True),
+        ("name = 'ann'", '{"name": "ann", "n": 1}', True),
+        ("name = 'ann'", '{"name": "Ann"}', False),
+        ("name = 'ann'", '{"name": null, "who": "ann"}', True),
+        ("name = 'ann' and n = 1", '{"name": "ann", "Number": 2}', False),
+        ("name = 'ann' and n = 1", '{"name": "ann", "Number": "x1x 1"}', True),
+        ("name = 'ann' or name = 'bob'", "bob, not JSON", True),
+        ("name = 'ann' and n < 5", "ann, not JSON", True),
+        ("name <> 'ann'", "bob, not JSON", False),
+        ("name is null", '{"n": 1}', True),
+        ("name is null", '{"name": "x"}', False),
+        ("name = 'Zoë'", '{"who": "Zo\\u00eb"}', True),
+        ("name = 'a\"b'", 'who: "a\\"b" and', True),
+        ("name = 'ann'", "[" * 100_000, False),
+    ],
+)
+def test_a_letter_is_meant_if_it_may_be_about_the_person(where: str, text: str, is_meant: bool) -> None:
+    assert LetterReader(CONTRACT, read_condition(where, CONTRACT)).is_meant(text) is is_meant
