@@ -39,10 +39,11 @@ test: setup ## Check style, imports and types, then test every room (ROOM=name f
 lint: setup ## Check style, imports and types only
 	@.venv/bin/python tests/run_rooms.py --lint
 
-bench: setup ## Measure bronze and the judge beside the alternatives, replay beside bronze, the stream and silver against themselves
+bench: setup ## Measure bronze and the judge beside the alternatives, replay beside bronze, the stream, silver and maintenance against themselves
 	@$(SMELT) bench bronze
 	@$(SMELT) bench silver
 	@$(SMELT) bench replay
+	@$(SMELT) bench maintain
 	@$(SMELT) bench judge
 	@$(SMELT) bench stream
 
@@ -56,8 +57,9 @@ recompute: setup ## Build silver and gold from random events, killed at random, 
 	@PLAIN_SPARK=1 EXAMPLES=6 .venv/bin/python -m pytest -q -n 0 tests/silver/test_silver.py
 	@PLAIN_SPARK=1 EXAMPLES=3 .venv/bin/python -m pytest -q -n 0 tests/gold/test_equals.py
 
-soak: setup ## Commit batches beside somebody's compaction; then kill and press every part of a running platform (ROUNDS=)
+soak: setup ## Commit beside somebody's compaction; stream, silver, replay and maintenance at once with random kills; then kill and press every part of a running platform (SECONDS=, SEED=, ROUNDS=)
 	@.venv/bin/python tests/lake/beside_compaction.py
+	@.venv/bin/python tests/maintenance/soak.py --seconds $(or $(SECONDS),600) $(if $(SEED),--seed $(SEED))
 	@ROUNDS=$(or $(ROUNDS),3) .venv/bin/python -m pytest -q -n 0 tests/platform/soak.py
 
 lock: ## Write requirements.txt anew from requirements.in (UPGRADE=1 for newer versions)

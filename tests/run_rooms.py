@@ -16,7 +16,19 @@ REPORTS = PROJECT / "build" / "tests"
 BIN = f"{Path(sys.executable).parent}/"
 WORKERS = os.environ.get("ROOM_WORKERS", "2")  # tests/setup on two cores: 30 s, and 49 s with none
 # One JVM per worker, and tests of a file share what they set up; tests/bronze: 185 s, and 294 s with one worker.
-BY_FILE = {"bench", "bronze", "dead_letters", "gold", "journeys", "lake", "platform", "prove", "quality", "silver"}
+BY_FILE = {
+    "bench",
+    "bronze",
+    "dead_letters",
+    "gold",
+    "journeys",
+    "lake",
+    "maintenance",
+    "platform",
+    "prove",
+    "quality",
+    "silver",
+}
 NO_TESTS = 5  # pytest's exit code when it found nothing to run
 LINTS: dict[str, list[list[str]]] = {
     "style": [[BIN + "ruff", "check", "."], [BIN + "ruff", "format", "--check", "."]],

@@ -19,6 +19,7 @@ from smelter.ledger.findings import Reconciliation
 from smelter.ledger.reconcile import reconcile
 from smelter.maintenance.forget import NO_HOOKS, Forgotten, Hooks, forget
 from smelter.silver.build import build_silver
+from smelter.silver.report import SilverReport
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -89,9 +90,12 @@ class People(Box):
         self.edit("b.json", 6, event(PERSON, 8, 3, **mine))
         self.discard(id=self.id_of("b.json", 7))
 
+    def build_silver(self) -> SilverReport:
+        return build_silver(self.lake, self.name, spark=self.spark)
+
     def build(self) -> GoldReport:
         """Silver and gold, as they are built every few minutes."""
-        build_silver(self.lake, self.name, spark=self.spark)
+        self.build_silver()
         report = build_gold(self.lake, self.contract, [self.model], spark=self.spark)
         for failed in report.failed:
             raise failed.problem

@@ -2,8 +2,20 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
+
 import pytest
-from people import GIVEN_AWAY, PERSON, MakePeople, People, event, found_in_tables, make_people, people  # noqa: F401
+from people import (  # noqa: F401
+    GIVEN_AWAY,
+    PERSON,
+    MakePeople,
+    People,
+    event,
+    found_in_tables,
+    make_people,
+    people,
+    silver_part,
+)
 
 from smelter.bronze.recovery import recover
 from smelter.bronze.rehearsal import rehearse
@@ -13,6 +25,7 @@ from smelter.lake.lease import lease
 from smelter.lake.tables import load_table
 from smelter.ledger.trace import trace
 from smelter.maintenance.forget import would_forget
+from smelter.maintenance.retention import retire_rows
 
 POINTS = ("found", "noted", "letters_left", "resolutions_left", "bronze_left")
 OF_THE_PERSON = {("a.json", 0), ("a.json", 3), *(("b.json", position) for position in (1, 2, 4, 6, 7))}
@@ -49,7 +62,6 @@ def test_a_person_leaves_every_table_and_nothing_brings_a_record_back(make_peopl
     found = recover(people.lake, people.contract, people.limits, spark=people.spark)
     assert (found.records, found.written) == (12, 0)
     assert people.reconciled().forgotten == 7
-    people.build()
     assert found_in_tables(people.lake, PERSON, GIVEN_AWAY) == []
     assert people.forget().run is None, "a second run finds nobody"
 
@@ -74,19 +86,16 @@ def test_killed_anywhere_every_record_has_its_place_and_the_next_run_ends_it(peo
 
 @pytest.mark.jvm
 def test_silver_hears_of_a_person_who_had_left_bronze_before(make_people: MakePeople) -> None:  # noqa: F811
-    people = make_people()  # noqa: F811
-    people.arrive_all()
-    people.build()
-    people.forget_until("bronze_left")
-    people.build()
-    assert PERSON not in {user for user, _ in people.silver().values()}, "its history tells silver"
-    people.arrive("c.json", event(PERSON, 20))
-    people.build()
-    people.forget_until("bronze_left")
+    people = make_people(rest="bronze: {keep_rows: 9d}\n" + silver_part(", keep_rows: 9d"))  # noqa: F811
+    people.arrive("a.json", event(PERSON, 1), event("ann", 2))
+    people.build_silver()
+    retire_rows(people.lake, f"bronze.{people.name}", people.contract, datetime.now(UTC) + timedelta(days=9))
+    people.build_silver()
+    assert len(people.silver()) == 2
     done = people.forget()
     assert (done.found.bronze, done.found.silver) == (0, 1)
-    people.build()
-    assert PERSON not in {user for user, _ in people.silver().values()}
+    people.build_silver()
+    assert list(people.silver()) == ["e2"]
     people.reconciled()
 
 

@@ -22,9 +22,9 @@ fields:
   n:    {type: long, from: Number}
   d:    {type: "decimal(10,2)"}
   f:    {type: double}
-  on:   {type: date}
+  day_:  {type: date, from: on}
   at:   {type: timestamp}
-  is:   {type: boolean}
+  flag: {type: boolean, from: is}
 source: {files: landing/people}
 """,
     "people.yaml",
@@ -84,11 +84,11 @@ def test_a_condition_means_what_it_says(where: str, is_meant: Callable[[Row], bo
         ("n > 5", "Number=9", False),  # nobody can tell
         ("d = 1.50", '{"d": "1.5"}', True),
         ("f = 0.1", '{"f": 0.1}', True),
-        ("is = true", '{"is": "TRUE"}', True),
-        ("is = true", '{"is": "yes"}', False),
+        ("flag = true", '{"is": "TRUE"}', True),
+        ("flag = true", '{"is": "yes"}', False),
         ("at < '2026-03-01T00:00:00Z'", '{"at": "2026-03-01T00:30:00+01:00"}', True),
         ("at < '2026-03-01T00:00:00Z'", '{"at": "2026-03-01T00:00:00Z"}', False),
-        ("on = '2026-03-01'", '{"on": "2026-03-01"}', True),
+        ("day_ = '2026-03-01'", '{"on": "2026-03-01"}', True),
         ("name = 'ann'", '{"name": "ann", "n": 1}', True),
         ("name = 'ann'", '{"name": "Ann"}', False),
         ("name = 'ann'", '{"name": null, "who": "ann"}', True),

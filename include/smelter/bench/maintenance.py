@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import statistics
@@ -36,11 +37,12 @@ LOOKS = 3
 _NAME = "taken"
 _RECORDS = 20  # of one small file
 _SMELT = "from smelter.cli.main import main; main()"
-_QUESTIONS = {"count(*)": "select count(*) from bronze.taken", "one record": "from bronze.taken where id = $id"}
-_METHOD = """Every commit is one file of 20 records, taken in as the stream takes it. Questions go through one open
-connection, as in `smelt sql`; the first of each does not count. Care is one `smelt maintain run` in a Spark session of
-its own, as it would be a day later, so that old snapshots are past their time. A look is `smelt maintain plan` as a
-person runs it, from the start of Python to its end, over tables that need nothing."""
+_QUESTIONS = {"count(*)": "select count(*) from bronze.taken", "one record": "from bronze.taken where key = $key"}
+_METHOD = """Every commit is one file of 20 records with keys in no order, taken in as the stream takes it. Questions go
+through one open connection, as in `smelt sql`; the first of each does not count. Care is what `smelt maintain run`
+does, twice, in Spark sessions of its own, as it would be two days later and two days after that, so that snapshots are
+past their time. A look is `smelt maintain plan` as a person runs it, from the start of Python to its end, over tables
+that need nothing."""
 
 
 @dataclass(frozen=True)
@@ -119,14 +121,14 @@ def bench_maintenance(lake: Lake, healthy: Lake, commits: int, tables: int, say:
 
 
 def _commit(lake: Lake, name: str, commits: int) -> None:
-    """One small file after another, each a batch of its own; every tenth record is a bad one."""
+    """One small file after another, each a batch of its own; keys have no order, as the ids of events have none."""
     bronze = Bronze(lake, _contract(name), Limits(), Here())
     landing = lake.landing(bronze.contract)
     landing.mkdir(parents=True)
     for number in range(commits):
         file = landing / f"{number:06}.json"
-        ids = (number * _RECORDS + one for one in range(_RECORDS))
-        file.write_text("".join(f'{{"id": {one}, "note": "n{one}"}}\n' for one in ids) + '{"id": "?"}\n')
+        numbers = range(number * _RECORDS, (number + 1) * _RECORDS)
+        file.write_text("".join(f'{{"key": "{_key(one)}", "number": {one}}}\n' for one in numbers))
         bronze.take_in([unit_of(file)], "bench", number)
 
 
@@ -134,10 +136,14 @@ def _contract(name: str) -> Contract:
     words = {
         "dataset": name,
         "version": 1,
-        "fields": {"id": {"type": "long", "required": True}, "note": {"type": "string"}},
+        "fields": {"key": {"type": "string", "required": True}, "number": {"type": "long"}},
         "source": {"files": f"landing/{name}"},
     }
     return parse_contract(json.dumps(words), "the bench")
+
+
+def _key(number: int) -> str:
+    return hashlib.sha256(str(number).encode()).hexdigest()[:16]
 
 
 def _numbers(lake: Lake) -> dict[str, int]:
@@ -151,7 +157,7 @@ def _ask(lake: Lake) -> dict[str, tuple[float, ...]]:
 
 
 def _rounds(explorer: Explorer, name: str) -> Iterator[float]:
-    values = {"id": 7} if "$id" in _QUESTIONS[name] else None
+    values = {"key": _key(7)} if "$key" in _QUESTIONS[name] else None
     for number in range(1 + ROUNDS):
         started = time.monotonic()
         rows = explorer.execute(_QUESTIONS[name], values).fetchall()

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Collection, Iterable
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from smelter.cli import maintain_back, maintain_rollback
+from smelter.cli.maintain_words import show
 from smelter.cli.session import IfThere, Session, print_json, session_of
 from smelter.errors import WrongUsage
 
 if TYPE_CHECKING:
     from smelter.maintenance.care import TableReport, Wishes
+    from smelter.maintenance.steps import Step
     from smelter.maintenance.subjects import Subject
 
 Tables = Annotated[
@@ -51,11 +54,14 @@ def plan(context: typer.Context, tables: Tables = None, only: Only = "", as_json
     """What would be done to each table, why, what it would gain, and what must not be touched. Starts no JVM."""
     from smelter.maintenance.care import Wishes
     from smelter.maintenance.care import plan as plan_care
+    from smelter.maintenance.upkeep import LakeReport, plan_lake
 
-    session = session_of(context)
-    wishes = Wishes(steps_of(only))
-    found = list(plan_care(session.open_lake(), _subjects(session, tables), wishes))
-    _report(session, None, found, wishes, dry_run=True, as_json=as_json)
+    session, steps = session_of(context), steps_of(only)
+    lake = session.open_lake()
+    found = list(plan_care(lake, _subjects(session, tables, steps), Wishes(steps)))
+    names = _datasets_meant(session, tables, steps)
+    whole = plan_lake(lake, names, datetime.now(UTC)) if names is not None else LakeReport()
+    show(None, found, whole, as_json=as_json)
 
 
 def run(
@@ -69,20 +75,24 @@ def run(
 ) -> None:
     """Give each table what it needs, one after the other, beside a running stream. Safe to kill and to repeat."""
     from smelter.maintenance.care import Wishes
+    from smelter.maintenance.upkeep import LakeReport, run_lake
 
     session = session_of(context)
     if if_there and (nothing := session.nothing_yet(None)):
         _print_nothing(nothing, as_json=as_json)
         return
-    wishes = Wishes(steps_of(only), wait)
     if dry_run:
         plan(context, tables, only, as_json)
         return
-    name, found = _run(session, _subjects(session, tables), wishes)
-    _report(session, name, found, wishes, dry_run=False, as_json=as_json)
-    for one in found:
-        if one.problem is not None:
-            raise typer.Exit(one.problem.exit_code)
+    steps = steps_of(only)
+    name, found = _run(session, _subjects(session, tables, steps), Wishes(steps, wait))
+    names = _datasets_meant(session, tables, steps)
+    now = datetime.now(UTC)
+    whole = run_lake(session.open_lake(), names, now, name) if names is not None else LakeReport()
+    show(name, found, whole, as_json=as_json)
+    for problem in (*(one.problem for one in found), whole.problem):
+        if problem is not None:
+            raise typer.Exit(problem.exit_code)
 
 
 def tables(context: typer.Context, if_there: IfThere = False, as_json: AsJson = False) -> None:
@@ -104,7 +114,7 @@ def tables(context: typer.Context, if_there: IfThere = False, as_json: AsJson = 
         print(f"{name}  set aside: {aside[name]}; smelt maintain retry {name}" if name in aside else name)
 
 
-def steps_of(only: str) -> frozenset[Any]:
+def steps_of(only: str) -> frozenset[Step]:
     """The steps that somebody means, checked."""
     from smelter.contracts.faults import printable
     from smelter.contracts.misfit import nearest
@@ -130,15 +140,27 @@ def live_streams(session: Session) -> frozenset[str]:
     return frozenset(name for name in datasets(lake) if holder(lake.run_folder(name)) is not None)
 
 
-def _subjects(session: Session, tables: Iterable[str] | None) -> list[Subject]:
+def _subjects(session: Session, tables: Iterable[str] | None, steps: Collection[Step] = ()) -> list[Subject]:
+    """The tables that are meant; none if only the lake as a whole is."""
+    from smelter.gold.models import load_models
+    from smelter.maintenance.steps import Step
     from smelter.maintenance.subjects import subjects_of
 
-    return subjects_of(session.open_lake(), tables or (), live_streams(session))
+    if set(steps) == {Step.RECORDS} and not tables:
+        return []
+    kept = {f"gold.{one.name}": one.keep_rows for one in load_models(session.settings.models) if one.keep_rows}
+    return subjects_of(session.open_lake(), tables or (), live_streams(session), kept)
+
+
+def _datasets_meant(session: Session, tables: Iterable[str] | None, steps: Collection[Step]) -> list[str] | None:
+    """The lake as a whole is meant where no table is named: then all datasets; nothing otherwise."""
+    from smelter.lake.tables import datasets
+    from smelter.maintenance.steps import Step
+
+    return datasets(session.open_lake()) if not tables and Step.RECORDS in steps else None
 
 
 def _run(session: Session, subjects: list[Subject], wishes: Wishes) -> tuple[str, list[TableReport]]:
-    from datetime import UTC, datetime
-
     from smelter.maintenance.care import Hooks, new_run
     from smelter.maintenance.care import run as run_care
     from smelter.maintenance.engine import Engine
@@ -148,56 +170,6 @@ def _run(session: Session, subjects: list[Subject], wishes: Wishes) -> tuple[str
     is_beside = bool(live_streams(session))
     with Engine(lake, beside_stream=is_beside, wait_seconds=wishes.wait_seconds) as engine:
         return name, list(run_care(lake, subjects, engine, name, wishes, hooks))
-
-
-def _report(
-    session: Session, name: str | None, found: list[TableReport], wishes: Wishes, *, dry_run: bool, as_json: bool
-) -> None:
-    del session, wishes
-    if as_json:
-        tables = [_as_dict(one) for one in found]
-        print_json({"run": name, "dry_run": dry_run, "tables": tables, "lake": []})
-        return
-    busy = [one for one in found if one.outcome != "nothing" or one.kept]
-    for one in busy:
-        _print(one)
-    healthy = len([one for one in found if one.outcome == "nothing"])
-    print(f"{healthy:,} of {len(found):,} tables need nothing")
-    if any(one.outcome == "planned" for one in found):
-        print("next: smelt maintain run")
-    elif name is not None and len(busy):
-        print(f"run: {name}")
-
-
-def _as_dict(one: TableReport) -> dict[str, Any]:
-    from dataclasses import asdict
-
-    problem = None if one.problem is None else str(one.problem)
-    steps = [asdict(step) for step in one.steps]
-    return {
-        "table": one.table,
-        "outcome": one.outcome,
-        "steps": steps,
-        "kept": list(one.kept),
-        "numbers": one.numbers,
-        "problem": problem or one.why_aside or None,
-    }
-
-
-def _print(one: TableReport) -> None:
-    if one.outcome == "set_aside":
-        print(f"{one.table}: set aside after failing again and again: {one.why_aside}")
-        print(f"  next: smelt maintain retry {one.table}")
-        return
-    print(f"{one.table}")
-    for step in one.steps:
-        took = f" ({step.seconds:.1f} s)" if step.seconds else ""
-        mark = {"done": "✓", "failed": "✗"}.get(step.outcome, "·")
-        print(f"  {mark} {step.step:<10} {step.said}{took}; {step.why}")
-    for line in one.kept:
-        print(f"  - kept       {line}")
-    if one.problem is not None:
-        print(f"  ✗ {one.problem}", file=sys.stderr)
 
 
 def _print_nothing(sentence: str, *, as_json: bool) -> None:

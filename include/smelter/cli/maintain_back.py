@@ -107,7 +107,7 @@ def restore(
     if as_json:
         print_json(asdict(done))
     else:
-        print(f"{counted(done.files, 'file')} are back where they were, {done.bytes:,} bytes")
+        print(f"{counted(done.files, 'file')} put back, {done.bytes:,} bytes")
     if done.taken:
         raise Refused(
             f"{counted(len(done.taken), 'file')} stay in the trash: another file is in their place",

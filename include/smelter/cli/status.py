@@ -87,7 +87,20 @@ def _of(session: Session, lake: Lake, dataset: str) -> dict[str, Any]:
         "stream": plain(standing_of(lake.run_folder(dataset))),
         "silver": _silver(lake, dataset),
         "gold": gold_status(session, lake, found.contract),
+        "set_aside": _set_aside(session, lake, dataset),
     }
+
+
+def _set_aside(session: Session, lake: Lake, dataset: str) -> dict[str, str]:
+    """Tables of a dataset that maintenance has given up on, with the reason."""
+    from smelter.gold.models import load_models
+    from smelter.lake.home import BRONZE, DEAD_LETTERS, GOLD, SILVER
+    from smelter.maintenance.journal import history, set_aside
+
+    aside = set_aside(history(lake))
+    own = {f"{place}.{dataset}" for place in (BRONZE, DEAD_LETTERS, SILVER)} if aside else set()
+    own |= {f"{GOLD}.{one.name}" for one in load_models(session.settings.models) if aside and one.dataset == dataset}
+    return {table: why for table, why in aside.items() if table in own}
 
 
 def _file_differs(session: Session, found: Standing) -> str | None:
@@ -151,6 +164,8 @@ def _print(one: dict[str, Any]) -> None:
     if one["lost_data_files"]:
         lost = counted(one["lost_data_files"], "data file")
         print(f"  LOST          {lost} gone from the tables; smelt reconcile names the records")
+    for table, why in one["set_aside"].items():
+        print(f"  maintenance   {table} is set aside: {why}; smelt maintain retry {table}")
     if one["contract_file_differs"]:
         print(f"  contract      {one['contract_file_differs']}")
     for name in _LISTED:

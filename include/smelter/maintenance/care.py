@@ -16,16 +16,17 @@ from smelter.errors import SmelterError
 from smelter.lake.home import Lake
 from smelter.lake.lease import DEFAULT_WAIT_SECONDS, lease
 from smelter.lake.spark_errors import spark_errors
-from smelter.maintenance import compact, expire, manifests, orphans
+from smelter.maintenance import compact, expire, manifests, orphans, rows
 from smelter.maintenance.engine import Engine
-from smelter.maintenance.journal import DONE, FAILED, Entry, StepDone, history, record, set_aside
+from smelter.maintenance.journal import DONE, FAILED, PLANNED, Entry, StepDone, history, record, set_aside
 from smelter.maintenance.steps import Look, Step, Todo, Tools, View
 from smelter.maintenance.subjects import Subject
 from smelter.maintenance.survey import survey
 
 ALL_STEPS = frozenset(Step)
-NOTHING, PLANNED, SET_ASIDE = "nothing", "planned", "set_aside"
+NOTHING, SET_ASIDE = "nothing", "set_aside"
 _LOOKS: dict[Step, Callable[[View], Look]] = {
+    Step.ROWS: rows.look,
     Step.COMPACT: compact.look,
     Step.EXPIRE: expire.look,
     Step.MANIFESTS: manifests.look,

@@ -24,7 +24,7 @@ from smelter.lake.tables import ensure_table, find_table
 
 JOURNAL = "maintenance"
 MOST_FAILURES = 5
-DONE, FAILED, RETRY = "done", "failed", "retry"
+DONE, FAILED, PLANNED, RETRY = "done", "failed", "planned", "retry"
 
 
 @dataclass(frozen=True)

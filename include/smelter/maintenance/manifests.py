@@ -12,7 +12,7 @@ from smelter.lake.upkeep import pack_manifests
 from smelter.maintenance.steps import Done, Look, Step, Todo, Tools, View, counted, sized
 from smelter.maintenance.survey import survey
 
-MOST_MANIFESTS = 20  # that a small table may have
+MOST_MANIFESTS = 8  # that a small table may have
 _TARGET_BYTES = 8_000_000  # of one manifest, Iceberg's own
 
 

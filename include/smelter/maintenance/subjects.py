@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from pyiceberg.table import Table
@@ -64,6 +64,7 @@ class Subject:
     dataset: str | None = None
     contract: Contract | None = None
     consumers: tuple[Consumer, ...] = ()
+    keep_rows: str | None = None  # what the model of a gold table says
     is_live: bool = False  # a stream adds files to it at this moment
     problem: SmelterError | None = None  # why it cannot be looked at
 
@@ -86,8 +87,13 @@ class _Loaded:
     problems: dict[str, SmelterError]
 
 
-def subjects_of(lake: Lake, wanted: Iterable[str] = (), live: Collection[str] = ()) -> list[Subject]:
-    """The tables that are named, or all; `live` are the datasets whose stream runs. No JVM."""
+def subjects_of(
+    lake: Lake, wanted: Iterable[str] = (), live: Collection[str] = (), keep_rows: Mapping[str, str] | None = None
+) -> list[Subject]:
+    """The tables that are named, or all. No JVM.
+
+    `live` are the datasets whose stream runs; `keep_rows` says by table how long models keep their rows.
+    """
     loaded = _load(lake)
     known = {*loaded.tables, *loaded.problems}
     names = sorted(set(wanted) or known, key=_place)
@@ -95,7 +101,8 @@ def subjects_of(lake: Lake, wanted: Iterable[str] = (), live: Collection[str] = 
         if name not in known:
             raise _unknown(name, known, lake)
     consumers, contracts = _consumers(loaded.tables), _contracts(loaded.tables)
-    return [_subject(name, loaded, consumers, contracts, live) for name in names]
+    found = [_subject(name, loaded, consumers, contracts, live) for name in names]
+    return [replace(one, keep_rows=(keep_rows or {}).get(str(one))) for one in found]
 
 
 def _load(lake: Lake) -> _Loaded:
