@@ -6,7 +6,7 @@
 2. `table`, once for each, with the table's name in the grid: surveys it and does what is due, in this order: remove
    `rows` whose time is up where the contract says so, `compact` small files of closed partitions, `expire` snapshots
    that nobody needs, rewrite `manifests`, move `orphans` into the trash. A table that is healthy ends within seconds.
-   What was left alone, and why, is in the log. One table at a time: builds have the rest of the pool.
+   What was left alone, and why, is in the log. One table at a time, and builds that wait go first.
 3. `lake` does the same for what belongs to no table (`records`): receipts are folded, logs of drivers kept in limits.
 4. `outcome` makes the run as red as its worst task, and does nothing else.
 
@@ -27,7 +27,7 @@ in the trash first. A table that fails harms no other, and the next hour tries i
 
 from __future__ import annotations
 
-from smelter.orchestration.factory import STREAMS_POOL, a_dag, fails_with
+from smelter.orchestration.factory import AFTER_BUILDS, STREAMS_POOL, a_dag, fails_with
 from smelter.orchestration.forms import maintenance_params
 from smelter.orchestration.maintenance import (
     TABLES_WORDS,
@@ -46,7 +46,7 @@ with a_dag(
     runbook=__doc__,
     tags=["maintenance"],
     schedule="17 * * * *",
-    task_options={"weight_rule": "absolute"},  # by default what others wait for goes before builds
+    task_options={"priority_weight": AFTER_BUILDS, "weight_rule": "absolute"},  # else it grows with what follows
     params=maintenance_params(),
 ):
     # It starts no JVM, so it need not wait behind those that do.

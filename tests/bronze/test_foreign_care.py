@@ -90,8 +90,9 @@ def test_foreign_expiry_between_the_two_commits_of_a_running_batch_hurts_nothing
         check(stream)
 
 
+@pytest.mark.parametrize("point", ["judged", "prepared"])
 def test_without_a_lock_and_with_foreign_expiry_a_driver_that_slept_adds_nothing(
-    shared: NewStream, spark: SparkSession
+    shared: NewStream, spark: SparkSession, point: str
 ) -> None:
     stream: Stream = shared()
     two_batches(stream, spark)
@@ -103,7 +104,7 @@ def test_without_a_lock_and_with_foreign_expiry_a_driver_that_slept_adds_nothing
         compact_and_expire(stream, spark)
 
     with suppress(Refused):
-        stream.drain_here(do_at("judged", another))
+        stream.drain_here(do_at(point, another))
     check(stream)
 
 

@@ -39,7 +39,7 @@ def task(one: Any) -> dict[str, Any]:
         "name_of_each": one.map_index_template,
         "most_at_a_time": one.max_active_tis_per_dagrun,
         "rule": one.trigger_rule.value,
-        "weight": str(one.weight_rule),
+        "weight": [one.priority_weight, str(one.weight_rule)],
         "patience": None if (waits := getattr(one, "response_timeout", None)) is None else waits.total_seconds(),
         "without_answer": getattr(one, "defaults", None),
     }

@@ -154,7 +154,7 @@ def test_a_mapped_task_has_a_name_for_each_and_leaves_room_for_others(found: dic
         assert task["kind"] == "SmeltOperator", f"{where}: map SmeltOperator over about="
         assert task["name_of_each"] == "{{ task.about }}", f"{where}: map_index_template=ITS_NAME names it in the grid"
         assert task["most_at_a_time"] == 1, f"{where}: many of them would fill the pool; max_active_tis_per_dagrun=1"
-        assert task["weight"] == "absolute", f"{where}: its weight grows with what follows; weight_rule='absolute'"
+        assert task["weight"] == [0, "absolute"], f"{where}: builds that wait go first; AFTER_BUILDS, absolute"
 
 
 def test_what_runs_after_a_failure_does_not_hide_it(found: dict[str, Any]) -> None:

@@ -23,7 +23,7 @@ UNSEEN = ["two\nlines", "end\n", "\x1b[31mred", "tab\there", "\u202egnihtyna", "
 HOSTILE = "user_id = ''; drop table bronze.events; -- $(touch x) --dry-run {{ 7 * 7 }} `rm -rf /` \"é\""
 FOUND = {"bronze": 12, "dead_letters": 1, "resolutions": 0, "silver": 9, "unreadable_letters": 2}
 YOURS = {"what": "landing file", "where": "landing/events/a.jsonl", "goes": None, "why": "yours"}
-KEPT = {"what": "older snapshots", "where": "bronze.events", "goes": "2026-11-03", "why": "kept 24h"}
+KEPT = {"what": "older snapshots", "where": "bronze.events", "goes": "2026-11-03T12:00:09.1+00:00", "why": "kept 24h"}
 GONE: dict[str, Any] = {
     "dataset": "events", "where": "user_id = 'u17'", "run": "forget:20261102-120000-0a1b", "dry_run": True,
     "found": FOUND, "still_there": [YOURS, KEPT], "pages_removed": ["quality/events.html"], "silver": None, "gold": [],
@@ -61,7 +61,7 @@ def test_who_approves_a_forgetting_sees_what_leaves_and_what_still_holds_values(
         "  2 of the letters could only be searched for the values",
         "  page that names one of them would leave: quality/events.html",
         "  would still be there: landing file, yours: landing/events/a.jsonl",
-        "  would still be there: older snapshots, goes after 2026-11-03; kept 24h: bronze.events",
+        "  would still be there: older snapshots, goes after 2026-11-03 12:00 UTC; kept 24h: bronze.events",
         "  Airflow itself has this form and this plan until housekeeping removes the run",
     ]
     assert question["needless"] == ""
@@ -87,8 +87,9 @@ def test_a_forgetting_says_what_left_and_the_name_of_the_run() -> None:
 
 
 def test_a_plan_is_short_and_can_be_printed_and_many_files_do_not_hide_a_snapshot() -> None:
-    strange = {"what": "landing file", "where": "\x1b[31m\u202e" + "y" * 5_000, "goes": None, "why": "`\n# x"}
+    strange = {"what": "landing file", "where": "y" * 5_000 + "\x1b[31m\u202e/a.jsonl", "goes": None, "why": "`\n# x"}
     lines = tell_of_forget_plan({**GONE, "still_there": [*[strange] * 1_000, KEPT]}).split("\n")
     assert "  … 997 more of landing file" in lines
-    assert "  would still be there: older snapshots, goes after 2026-11-03; kept 24h: bronze.events" in lines
+    assert sum(line.endswith("/a.jsonl") for line in lines) == 3, "the end of a long path is what tells files apart"
+    assert "  would still be there: older snapshots, goes after 2026-11-03 12:00 UTC; kept 24h: bronze.events" in lines
     assert all(line.isprintable() and len(line) <= 201 for line in lines)

@@ -156,6 +156,7 @@ class Bronze:
 
     def finish(self, intent: Intent, started: float, number: int, *, may_be_there: bool) -> Report:
         """Commit what was prepared: dead letters first, so that rows are never seen before the letters beside them."""
+        may_be_there = may_be_there or self.records.was_finished_by_another(intent)
         snapshots = commit_intent(self.lake, self.dataset, intent, self._reach, may_be_there=may_be_there)
         self._reach("committed")
         done = self.records.finish(intent, snapshots)

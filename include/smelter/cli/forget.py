@@ -134,13 +134,19 @@ def _print(done: Forgotten, where: str, left: Sequence[StillThere], followed: Fo
 
 
 def _print_left(left: Sequence[StillThere]) -> None:
+    """Things that are alike in one line; `--json` names each of them."""
     if left:
         print("still holds values:")
-    for one in left[:_MOST_SHOWN]:
+    alike: dict[tuple[str, str], list[StillThere]] = {}
+    for one in left:
         goes = f"goes after {moment(one.goes)}" if one.goes is not None else "stays"
-        print(f"  {one.what} {printable(one.where)}: {goes} ({one.why})")
-    if len(left) > _MOST_SHOWN:
-        print(f"  … {len(left) - _MOST_SHOWN:,} more; --json names all")
+        alike.setdefault((one.what, f"{goes} ({one.why})"), []).append(one)
+    for (what, fate), those in alike.items():
+        if len(those) > _MOST_SHOWN:
+            print(f"  {counted(len(those), what.removesuffix('s'))}, such as {printable(those[0].where)}: {fate}")
+            continue
+        for one in those:
+            print(f"  {what} {printable(one.where)}: {fate}")
 
 
 def _print_next(done: Forgotten, where: str, *, dry_run: bool, is_built: bool) -> None:

@@ -20,7 +20,7 @@ from smelter.lake.increments import snapshots_since
 from smelter.lake.removal import REMOVAL, RETIRED
 from smelter.lake.tables import find_table
 
-MODEL  = "smelter.model"  # the table property that tells which model made the rows
+MODEL = "smelter.model"  # the table property that tells which model made the rows
 _DELETE_FILES = ("added-delete-files", "added-position-deletes", "added-equality-deletes")
 
 

@@ -130,6 +130,10 @@ class BatchRecords:
         self._planned(intent.token).unlink(missing_ok=True)
         return kept
 
+    def was_finished_by_another(self, intent: Intent) -> bool:
+        """Is what was prepared no longer waiting? Whoever slept since must ask the tables before it commits."""
+        return self._is_done(intent.sequence) or not self._numbered(intent.sequence, PREPARED).exists()
+
     def forget_plan(self, token: str) -> None:
         """Remove a plan whose units are all in other batches."""
         self._planned(token).unlink(missing_ok=True)

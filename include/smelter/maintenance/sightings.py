@@ -12,6 +12,7 @@ from pathlib import Path
 import msgspec
 
 from smelter.lake import layout
+from smelter.lake.durable import replace
 from smelter.lake.home import Lake
 from smelter.maintenance.strays import Stray
 from smelter.maintenance.subjects import Subject
@@ -30,9 +31,7 @@ def remember(lake: Lake, subject: Subject, strays: Sequence[Stray]) -> None:
         place.unlink(missing_ok=True)
         return
     place.parent.mkdir(parents=True, exist_ok=True)
-    aside = place.with_name(f".{place.name}.writing")
-    aside.write_bytes(msgspec.json.encode(list(strays)))
-    aside.rename(place)
+    replace(place, msgspec.json.encode(list(strays)))
 
 
 def _place(lake: Lake, subject: Subject) -> Path:

@@ -6,7 +6,6 @@ looks at what is in the trash, not at what was meant to be.
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
@@ -18,6 +17,7 @@ import msgspec
 
 from smelter.errors import Refused, Unreachable
 from smelter.lake import layout
+from smelter.lake.durable import replace
 from smelter.lake.home import Lake
 from smelter.maintenance.strays import Stray
 
@@ -65,7 +65,8 @@ def move_to_trash(lake: Lake, run: str, table: str, strays: Sequence[Stray], kee
         for number, one in enumerate(strays)
     ]
     until = datetime.now(UTC) + keep
-    _write(folder, Manifest(run, max(until, before.emptied_after) if before is not None else until, [*known, *files]))
+    manifest = Manifest(run, max(until, before.emptied_after) if before is not None else until, [*known, *files])
+    replace(folder / MANIFEST, msgspec.json.encode(manifest))
     return [file for file in files if _move(file, folder)]
 
 
@@ -155,13 +156,3 @@ def _move(file: Moved, folder: Path) -> bool:
     except FileNotFoundError:
         return False
     return True
-
-
-def _write(folder: Path, manifest: Manifest) -> None:
-    """Whole or not at all, and on disk before anything moves."""
-    aside = folder / f".{MANIFEST}.writing"
-    with aside.open("wb") as file:
-        file.write(msgspec.json.encode(manifest))
-        file.flush()
-        os.fsync(file.fileno())
-    aside.rename(folder / MANIFEST)

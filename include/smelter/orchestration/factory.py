@@ -21,6 +21,7 @@ STREAMS_POOL = "streams"  # drivers of streams, which live beside them
 PLATFORM_TAG = "platform"
 BY_HAND_TAG = "by_hand"
 A_PERSON_WAITS = 10  # a task's weight in its pool: before builds, which come again by themselves
+AFTER_BUILDS = 0  # what can wait until nobody builds
 RUNS_THAT_WAIT = 16  # for people, of one DAG; the commands themselves see to it that only one of them writes
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict
+from datetime import datetime
 from typing import Any
 
 from smelter.contracts.faults import printable
@@ -17,6 +18,7 @@ ABOUT_FORGETTING = (
 _WAIT = ("--wait", "600")  # for whoever else changes the tables; a wait is cheaper than a failed run
 _LEAVING = ("bronze", "dead_letters", "resolutions", "silver")
 _LINE = 150  # characters
+_LONG_PATH = 80
 _MOST_OF_A_KIND = 3  # places that hold values; the command names all
 _AIRFLOW_TOO = "  Airflow itself has this form and this plan until housekeeping removes the run"
 
@@ -71,7 +73,16 @@ def _still_lines(report: Mapping[str, Any], still: str) -> list[str]:
     """The first few of each kind, so that many files do not hide a snapshot."""
     kinds: dict[str, list[str]] = {}
     for one in report["still_there"]:
-        goes = f"goes after {one['goes']}; " if one["goes"] else ""
-        kinds.setdefault(one["what"], []).append(f"  {still}: {one['what']}, {goes}{one['why']}: {one['where']}")
+        place = f"  {still}: {one['what']}, {_goes(one['goes'])}{one['why']}: {_end(one['where'])}"
+        kinds.setdefault(one["what"], []).append(place)
     lines = [line for what, places in kinds.items() for line in first(places, f"of {what}", _MOST_OF_A_KIND)]
     return lines or ["  nothing else in the lake holds them"]
+
+
+def _goes(moment: str | None) -> str:
+    return "" if moment is None else f"goes after {datetime.fromisoformat(moment):%Y-%m-%d %H:%M} UTC; "
+
+
+def _end(path: str) -> str:
+    """The end of a path, which tells more than its beginning."""
+    return path if len(path) <= _LONG_PATH else f"…{path[-_LONG_PATH:]}"
