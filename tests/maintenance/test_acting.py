@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from typing import TYPE_CHECKING
 
 import pytest
@@ -125,27 +124,6 @@ def test_a_batch_that_is_committed_in_the_middle_of_it_is_not_lost(make: NewShed
     for point in POINTS:
         shed.care_for_bronze(now=later(hours=2), reach=do_at(point, lambda: shed.commit(2)))
     assert len(shed.rows()) == 2 * (11 + 2 * len(POINTS))
-    check(shed)
-
-
-def test_a_stream_that_commits_all_the_while_is_not_disturbed(make: NewShed) -> None:
-    shed = make(maintenance=SHORTEST)
-    shed.commit(6)
-    problems: list[BaseException] = []
-
-    def commit() -> None:
-        try:
-            shed.commit(25)
-        except BaseException as problem:
-            problems.append(problem)
-
-    stream = threading.Thread(target=commit)
-    stream.start()
-    while stream.is_alive():
-        for report in shed.care(BRONZE, DEAD_LETTERS, now=later(hours=2)):
-            assert report.problem is None
-    stream.join()
-    assert problems == []
     check(shed)
 
 
