@@ -19,7 +19,7 @@ run* only `plan` runs.
 - **`forget` fails**: some tables may have let the rows go and others not yet. Clear the task: it finishes what was
   begun, and nothing comes back meanwhile.
 - **Too much was meant**: there is no way back. Say no while it is a plan.
-- Airflow's own memory of the form and of the plan goes with `housekeeping`; the condition is kept out of notices.
+- Airflow's own memory of the form and of the plan goes with `housekeeping`; logs and notices do not have the condition.
 """
 
 from __future__ import annotations

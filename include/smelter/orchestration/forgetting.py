@@ -20,7 +20,7 @@ _LEAVING = ("bronze", "dead_letters", "resolutions", "silver")
 _LINE = 150  # characters
 _LONG_PATH = 80
 _MOST_OF_A_KIND = 3  # places that hold values; the command names all
-_AIRFLOW_TOO = "  Airflow itself has this form and this plan until housekeeping removes the run"
+_AIRFLOW_TOO = "  Airflow itself has the form and the plan until housekeeping removes the run"
 
 
 def plan_forget_words(form: Mapping[str, Any]) -> list[str]:
@@ -38,12 +38,13 @@ def ask_about_forgetting(report: Mapping[str, Any], form: Mapping[str, Any]) -> 
     """What the approval shows; where nothing is found there is no question."""
     is_found = any(report["found"][place] for place in _LEAVING)
     needless = "" if is_found else "no row and no letter matches, so nobody is asked"
-    because = f"because {form['because']}\n" if form["because"] else ""
-    return asdict(Question(f"Forget rows of {report['dataset']}?", because + tell_of_forget_plan(report), needless))
+    because = [f"because {form['because']}"] if form["because"] else []
+    plan = [*because, "where", *_whole(report["where"]), tell_of_forget_plan(report)]
+    return asdict(Question(f"Forget rows of {report['dataset']}?", "\n".join(plan), needless))
 
 
 def tell_of_forget_plan(report: Mapping[str, Any]) -> str:
-    """How much would leave, and where values would still be."""
+    """How much would leave, and where values would still be; the condition is for whoever approves, not for a log."""
     return as_text([*_found_lines(report, "would leave"), *_still_lines(report, "would still be there"), _AIRFLOW_TOO])
 
 
@@ -55,7 +56,7 @@ def tell_of_forgetting(report: Mapping[str, Any]) -> str:
 
 def _found_lines(report: Mapping[str, Any], leave: str) -> list[str]:
     found = report["found"]
-    lines = [f"{report['dataset']}, where", *_whole(report["where"])]
+    lines = [f"{report['dataset']}, what the form means:"]
     lines += [f"  {place.replace('_', ' ')}: {counted(found[place], 'row')} {leave}" for place in _LEAVING]
     if found["unreadable_letters"]:
         lines.append(f"  {found['unreadable_letters']:,} of the letters could only be searched for the values")
