@@ -19,8 +19,8 @@ Nothing is lost: each step is one commit or none, rows are counted before and af
 in the trash first. A table that fails harms no other, and the next hour tries it again.
 
 - **There is no such table**: a name of the form is not known; nothing was done.
-- **A table is set aside**: it failed five times in a row, and `smelt status` says why. Mend the cause, then
-  `smelt maintain retry TABLE`.
+- **A table is set aside**: it failed five times in a row, and is skipped from then on; its log and `smelt status` say
+  why. Mend the cause, then `smelt maintain retry TABLE`.
 - **A file was taken away that you need**: `smelt maintain restore RUN`; the log of its task names the run.
 - `smelt maintain plan` says what is due, and `smelt maintain history TABLE` what was done.
 """
@@ -36,6 +36,7 @@ from smelter.orchestration.maintenance import (
     table_words,
     tell_of_maintenance,
     tell_of_tables,
+    unless_set_aside,
 )
 from smelter.orchestration.smelt_operator import ITS_NAME, SmeltOperator
 
@@ -53,10 +54,13 @@ with a_dag(
     tables = SmeltOperator(
         task_id="tables", pool=STREAMS_POOL, words=TABLES_WORDS, tells=tell_of_tables, keeps=chosen_tables
     )
+    # The next hour comes anyway, and each attempt counts when a table is set aside for failing again and again.
     table = SmeltOperator.partial(
         task_id="table",
+        retries=1,
         words=table_words,
         tells=tell_of_maintenance,
+        keeps=unless_set_aside,
         map_index_template=ITS_NAME,
         max_active_tis_per_dagrun=1,
     ).expand(about=tables.output)

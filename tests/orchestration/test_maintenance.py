@@ -25,6 +25,7 @@ from smelter.orchestration.maintenance import (
     tell_of_rollback,
     tell_of_rollback_plan,
     tell_of_tables,
+    unless_set_aside,
 )
 from smelter.orchestration.smelt_operator import ITS_NAME, SmeltOperator
 
@@ -190,6 +191,15 @@ def test_the_log_says_what_each_step_did_and_what_was_left_alone_and_why() -> No
         "→ records: receipts 900 → 10, 0.0 s",
         f"run: {run}",
     ]
+
+
+def test_a_table_that_is_set_aside_is_skipped_and_one_that_is_not_is_no_exception() -> None:
+    aside = {**ONE, "outcome": "set_aside", "steps": [], "problem": "it failed five times"}
+    report = {"run": None, "dry_run": False, "tables": [aside], "lake": []}
+    with pytest.raises(AirflowSkipException, match="set aside: it failed five times"):
+        unless_set_aside(report, care())
+    well = {**report, "tables": [ONE]}
+    assert unless_set_aside(well, care()) == well
 
 
 def test_the_tables_are_named_and_those_that_wait_for_a_person_first() -> None:

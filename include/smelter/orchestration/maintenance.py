@@ -62,6 +62,13 @@ def chosen_tables(report: Mapping[str, Any], form: Mapping[str, Any]) -> list[st
     return _named(form) or there
 
 
+def unless_set_aside(report: Mapping[str, Any], _form: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A table that waits for a person is skipped: no failure of this run, and not healthy either."""
+    if any(one["outcome"] == "set_aside" for one in report["tables"]):
+        raise AirflowSkipException(tell_of_maintenance(report))
+    return report
+
+
 def ask_about_rollback(report: Mapping[str, Any], _form: Mapping[str, Any]) -> dict[str, str]:
     """What the approval shows, and the snapshot that an answer is about."""
     question = Question(f"Roll {report['table']} back?", tell_of_rollback_plan(report))
