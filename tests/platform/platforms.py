@@ -32,7 +32,7 @@ def free_port() -> int:
         return int(one.getsockname()[1])
 
 
-def soon(ask: Callable[[], Any], what: str, seconds: float = 120) -> Any:
+def soon(ask: Callable[[], Any], what: str, seconds: float = 240) -> Any:
     """Wait until the answer is yes; what was waited for is the message if it does not come."""
     end = time.monotonic() + seconds
     while not (answer := ask()):

@@ -56,8 +56,8 @@ STRANGE = "{{ 7 * 7 }} ![x](http://127.0.0.1:9/x.png) <b>x</b>"
 
 
 def test_from_nothing_to_answers_with_every_scheduled_dag_green(platform: Platform) -> None:
-    tables = soon(lambda: (found := rows(platform)) and all(found.values()) and found, "rows in every table", 180)
-    soon(lambda: all(is_green(platform, dag) for dag in SCHEDULED), "every scheduled DAG is green", 180)
+    tables = soon(lambda: (found := rows(platform)) and all(found.values()) and found, "rows in every table", 420)
+    soon(lambda: all(is_green(platform, dag) for dag in SCHEDULED), "every scheduled DAG is green", 420)
     assert is_deferred(platform)
     print(tables)
 
@@ -129,13 +129,13 @@ def test_in_a_browser_a_person_logs_in_fills_the_form_and_sees_the_backfill_succ
     browser.log_in("admin", platform.passwords()["admin"])
     browser.show("dags", "/dags", "bronze_events", "silver_events", "gold_events", "backfill_events", "reconcile")
     browser.show("stream", f"/dags/bronze_events/runs/{stream_run(platform)}/tasks/stream", "records,")
-    silver = soon(lambda: silver_runs(platform), "a run of silver for new data succeeds", 180)[-1]["dag_run_id"]
+    silver = soon(lambda: silver_runs(platform), "a run of silver for new data succeeds", 420)[-1]["dag_run_id"]
     pause(platform, True, "silver_events")
     browser.fill_backfill("events", "2026/01/01")
     run = soon(lambda: platform.runs("backfill_events"), "the form started a run")[0]
     assert run["conf"]["dry_run"] is True
     assert str(run["conf"]["since"]).startswith("2026-01-01T00:00")
-    soon(lambda: platform.runs("backfill_events")[0]["state"] == "success", "the backfill ended", 120)
+    soon(lambda: platform.runs("backfill_events")[0]["state"] == "success", "the backfill ended", 300)
     assert platform.task("backfill_events", run["dag_run_id"], "recover")["state"] == "success"
     assert platform.task("backfill_events", run["dag_run_id"], "silver")["state"] == "skipped"
     browser.show("backfill", f"/dags/backfill_events/runs/{run['dag_run_id']}", "recover", "success")
