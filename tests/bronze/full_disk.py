@@ -11,6 +11,8 @@ import sys
 from dataclasses import asdict
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
 from accounts import account_of, check
 from streams import Stream, contract_of, records
 
