@@ -27,22 +27,6 @@ BATCHES = 5
 LATER = timedelta(days=2)
 
 
-class Crash(Exception):
-    """The end of whoever folds, at a point. Nothing in the house knows it, so nothing on disk is put in order."""
-
-
-def crash_at(point: str, nth: int = 1) -> Callable[[str], None]:
-    reached = 0
-
-    def reach(here: str) -> None:
-        nonlocal reached
-        reached += here == point
-        if here == point and reached == nth:
-            raise Crash(point)
-
-    return reach
-
-
 @pytest.fixture(scope="module", name="grown")
 def a_lake_with_five_batches(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, dict[str, Any]]:
     """A lake with a stream of five batches, and a copy to restore it from: tables know the path where they lie."""

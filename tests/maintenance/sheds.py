@@ -18,8 +18,8 @@ from smelter.lake.tables import load_table
 from smelter.maintenance.care import ALL_STEPS, Hooks, TableReport, Wishes, new_run, plan, run
 from smelter.maintenance.engine import Engine
 from smelter.maintenance.steps import Step
-from smelter.maintenance.strays import local_path
 from smelter.maintenance.subjects import Subject, subjects_of
+from smelter.maintenance.survey import local_path
 from smelter.silver.build import build_silver
 
 if TYPE_CHECKING:

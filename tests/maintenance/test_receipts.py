@@ -14,10 +14,8 @@ from many_batches import (
     BATCHES,
     LATER,
     NAME,
-    Crash,
     a_lake_with_five_batches,  # noqa: F401
     check,
-    crash_at,
     files_of,
     five_batches,  # noqa: F401
     folded,
@@ -28,7 +26,7 @@ from many_batches import (
     told,
 )
 
-from bronze.crashes import do_at
+from bronze.crashes import Crash, crash_at, do_at
 from bronze.streams import Stream
 from smelter.errors import Refused, Unreachable
 from smelter.explore import connect

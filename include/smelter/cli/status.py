@@ -43,7 +43,8 @@ def status(
     """Show how each dataset stands: rows, last batch, dead letters, waiting files, the stream, silver and gold."""
     session = session_of(context)
     lake = session.open_lake()
-    found = [_of(session, lake, name) for name in session.ingested(dataset)]
+    aside = _all_set_aside(lake)
+    found = [_of(session, lake, name, aside) for name in session.ingested(dataset)]
     if as_json:
         print_json(found)
         return
@@ -53,7 +54,7 @@ def status(
         _print(one)
 
 
-def _of(session: Session, lake: Lake, dataset: str) -> dict[str, Any]:
+def _of(session: Session, lake: Lake, dataset: str, aside: dict[str, str]) -> dict[str, Any]:
     """Everything about one dataset, as plain values."""
     from smelter.ledger.standing import standing_of as ledger_standing_of
 
@@ -87,19 +88,25 @@ def _of(session: Session, lake: Lake, dataset: str) -> dict[str, Any]:
         "stream": plain(standing_of(lake.run_folder(dataset))),
         "silver": _silver(lake, dataset),
         "gold": gold_status(session, lake, found.contract),
-        "set_aside": _set_aside(session, lake, dataset),
+        "set_aside": _set_aside(session, dataset, aside),
     }
 
 
-def _set_aside(session: Session, lake: Lake, dataset: str) -> dict[str, str]:
+def _all_set_aside(lake: Lake) -> dict[str, str]:
+    from smelter.maintenance.journal import history, set_aside
+
+    return set_aside(history(lake))
+
+
+def _set_aside(session: Session, dataset: str, aside: dict[str, str]) -> dict[str, str]:
     """Tables of a dataset that maintenance has given up on, with the reason."""
     from smelter.gold.models import load_models
     from smelter.lake.home import BRONZE, DEAD_LETTERS, GOLD, SILVER
-    from smelter.maintenance.journal import history, set_aside
 
-    aside = set_aside(history(lake))
-    own = {f"{place}.{dataset}" for place in (BRONZE, DEAD_LETTERS, SILVER)} if aside else set()
-    own |= {f"{GOLD}.{one.name}" for one in load_models(session.settings.models) if aside and one.dataset == dataset}
+    if not aside:
+        return {}
+    own = {f"{place}.{dataset}" for place in (BRONZE, DEAD_LETTERS, SILVER)}
+    own |= {f"{GOLD}.{one.name}" for one in load_models(session.settings.models) if one.dataset == dataset}
     return {table: why for table, why in aside.items() if table in own}
 
 

@@ -113,7 +113,7 @@ def _planned(lake: Lake, subject: Subject, wishes: Wishes, aside: dict[str, str]
         PLANNED if todos else NOTHING,
         tuple(_step_of(todo, PLANNED) for todo in todos),
         tuple(line for look in looks for line in look.kept),
-        survey(view.table, subject).numbers(),
+        view.survey.numbers(),
     )
 
 

@@ -39,7 +39,7 @@ class Pack:
 
 def look(view: View) -> Look:
     """Are there partitions with so many small files that fewer would do?"""
-    found = survey(view.table, view.subject)
+    found = view.survey
     packs, young = _packs(view, found)
     kept = (f"{counted(young, 'file')} of {view.subject} are a running stream's newest: packed later",) if young else ()
     if not packs and not found.delete_files:
@@ -83,7 +83,6 @@ def _pack(found: Survey, partitions: Sequence[Partition], column: str | None, be
 def _act(view: View, packs: Sequence[Pack], tools: Tools, *, has_deletes: bool) -> Done:
     spark, subject = tools.spark(), view.subject
     head = view.table.current_snapshot()
-    before = survey(view.table, subject).files
     for pack in packs:
         tools.reach("before_compaction")
         _pack_in_groups(view, pack, tools, has_deletes=has_deletes)
@@ -95,12 +94,12 @@ def _act(view: View, packs: Sequence[Pack], tools: Tools, *, has_deletes: bool) 
         )
         if was != now:
             raise _lost_rows(view, snapshot, was, now)
-    return Done(f"files {before:,} → {survey(table, subject).files:,}")
+    return Done(f"files {view.survey.files:,} → {survey(table, subject).files:,}")
 
 
 def _pack_in_groups(view: View, pack: Pack, tools: Tools, *, has_deletes: bool) -> Packed:
     """Somebody else may have changed the files of a group: it stays as it was, and is tried again in smaller groups."""
-    target = int(view.table.properties.get("write.target-file-size-bytes", view.subject.policy.target_bytes))
+    target = view.survey.target_bytes
     packed = Packed(0, 0, 0)
     for share in _SMALLER:
         options = {

@@ -10,7 +10,6 @@ from math import ceil
 
 from smelter.lake.upkeep import pack_manifests
 from smelter.maintenance.steps import Done, Look, Step, Todo, Tools, View, counted, sized
-from smelter.maintenance.survey import survey
 
 MOST_MANIFESTS = 8  # that a small table may have
 _TARGET_BYTES = 8_000_000  # of one manifest, Iceberg's own
@@ -18,7 +17,7 @@ _TARGET_BYTES = 8_000_000  # of one manifest, Iceberg's own
 
 def look(view: View) -> Look:
     """Does planning a question open more manifests than it need?"""
-    found = survey(view.table, view.subject)
+    found = view.survey
     after = max(1, ceil(found.manifest_bytes / _TARGET_BYTES))
     if found.manifests <= MOST_MANIFESTS or found.manifests < 4 * after:
         return Look()

@@ -6,12 +6,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from pyiceberg.table import Table
 
 from smelter.lake.home import Lake
 from smelter.maintenance.subjects import Subject
+from smelter.maintenance.survey import Survey, survey
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -36,6 +38,11 @@ class View:
     subject: Subject
     table: Table
     now: datetime
+
+    @cached_property
+    def survey(self) -> Survey:
+        """What the table is made of, looked at once for all steps that ask."""
+        return survey(self.table, self.subject)
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,7 @@ from smelter.lake import layout
 from smelter.lake.batches import PLANNED, BatchRecords
 from smelter.lake.home import Lake
 from smelter.maintenance.subjects import Subject
+from smelter.maintenance.survey import local_path
 
 
 class Stray(msgspec.Struct, frozen=True):
@@ -77,11 +78,6 @@ def _named(table: Table) -> Iterator[Iterable[str]]:
         for manifest in fresh:
             entries = manifest.fetch_manifest_entry(io, discard_deleted=False)
             yield [entry.data_file.file_path for entry in entries]
-
-
-def local_path(location: str) -> Path:
-    """A location of a table as a path; they are plain, or URIs of files where Spark wrote them."""
-    return Path(location.removeprefix("file://").removeprefix("file:"))
 
 
 def _checksum_of(path: str) -> str:

@@ -87,6 +87,11 @@ def files_after(sizes: Iterable[int], target: int) -> int:
     return max(1, ceil(sum(sizes) / target))
 
 
+def local_path(location: str) -> Path:
+    """A location of a table as a path; they are plain, or URIs of files where Spark wrote them."""
+    return Path(location.removeprefix("file://").removeprefix("file:"))
+
+
 def time_column(subject: Subject) -> str | None:
     """The column by which young files of a running stream are told; nothing where no stream writes."""
     return _TIME_COLUMNS.get(subject.namespace) if subject.name != RESOLUTIONS else None
@@ -118,5 +123,5 @@ def _column_id(metadata: TableMetadata) -> int | None:
 
 
 def _size(location: str) -> int:
-    path = Path(location.removeprefix("file://").removeprefix("file:"))
+    path = local_path(location)
     return path.stat().st_size if path.exists() else 0
