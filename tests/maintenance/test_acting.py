@@ -21,6 +21,7 @@ from smelter.maintenance.journal import MOST_FAILURES, history, retry, set_aside
 from smelter.maintenance.manifests import MOST_MANIFESTS
 from smelter.maintenance.steps import Step
 from smelter.maintenance.subjects import subjects_of
+from smelter.maintenance.survey import local_path
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -158,7 +159,7 @@ def test_a_lease_that_another_holds_is_waited_for_then_the_table_is_reported_and
     shed.commit(6)
     with lease(shed.lake, BRONZE, shed.name, "somebody"):
         bronze, letters = shed.care(BRONZE, DEAD_LETTERS, wait=0)
-    assert (bronze.outcome, letters.outcome) == ("failed", "done")
+    assert (bronze.outcome, letters.outcome) == ("busy", "done")
     assert isinstance(bronze.problem, Refused)
     assert "being changed by somebody" in bronze.problem.what
 
@@ -185,12 +186,23 @@ def test_after_five_failures_in_a_row_a_table_is_set_aside_until_somebody_says_o
     shed = make()
     shed.commit(6)
     table = f"bronze.{shed.name}"
-    with lease(shed.lake, BRONZE, shed.name, "somebody"):
-        outcomes = [shed.care(wait=0)[0].outcome for _ in range(MOST_FAILURES + 2)]
+    file = local_path(next(iter(shed.table().scan().plan_files())).file.file_path)
+    lost = file.rename(file.with_suffix(".lost"))
+    outcomes = [shed.care()[0].outcome for _ in range(MOST_FAILURES + 2)]
     assert outcomes == ["failed"] * MOST_FAILURES + ["set_aside"] * 2
-    assert "being changed by somebody" in set_aside(history(shed.lake))[table]
-    assert shed.care(wait=0)[0].outcome == "set_aside", "also when the reason is gone"
+    assert set_aside(history(shed.lake)) == {table: f"1 data file of {table} is gone"}
+    lost.rename(file)
+    assert shed.care()[0].outcome == "set_aside", "also when the reason is gone"
     retry(shed.lake, table, "maintain:20260101-120000-0a1b")
+    assert shed.care_for_bronze().outcome == "done"
+
+
+def test_a_table_that_somebody_else_changes_is_waited_for_in_vain_as_often_as_need_be(make: NewShed) -> None:
+    shed = make()
+    shed.commit(6)
+    with lease(shed.lake, BRONZE, shed.name, "somebody"):
+        outcomes = [shed.care(wait=0)[0].outcome for _ in range(MOST_FAILURES + 1)]
+    assert outcomes == ["busy"] * (MOST_FAILURES + 1)
     assert shed.care_for_bronze().outcome == "done"
 
 

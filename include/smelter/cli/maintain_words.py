@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from smelter.maintenance.journal import StepDone
     from smelter.maintenance.upkeep import LakeReport
 
-_MARKS = {"done": "✓", "failed": "✗"}
+_MARKS = {"done": "✓", "failed": "✗", "busy": "–"}
 
 
 def show(run: str | None, tables: Sequence[TableReport], lake: LakeReport, *, as_json: bool) -> None:

@@ -25,6 +25,10 @@ DEFAULT_WAIT_SECONDS = 60.0
 _POLL_SECONDS = 0.1
 
 
+class Held(Refused):
+    """Somebody else has the lease, and did not give it back while we waited."""
+
+
 class _Process(msgspec.Struct, frozen=True):
     pid: int
     started_ticks: int
@@ -105,7 +109,7 @@ def _wait(file: IO[bytes], place: Path, table: str, wait_seconds: float, say: Ca
     while not _is_free(file, place, fcntl.LOCK_EX):
         found = _read(place)
         if time.monotonic() >= end:
-            raise Refused(
+            raise Held(
                 f"{table} is being changed by {found or 'somebody'}",
                 where=str(place),
                 data="nothing was read or changed",

@@ -14,11 +14,11 @@ from datetime import UTC, datetime
 
 from smelter.errors import SmelterError
 from smelter.lake.home import Lake
-from smelter.lake.lease import DEFAULT_WAIT_SECONDS, lease
+from smelter.lake.lease import DEFAULT_WAIT_SECONDS, Held, lease
 from smelter.lake.spark_errors import spark_errors
 from smelter.maintenance import compact, expire, manifests, orphans, rows
 from smelter.maintenance.engine import Engine
-from smelter.maintenance.journal import DONE, FAILED, PLANNED, Entry, StepDone, history, record, set_aside
+from smelter.maintenance.journal import BUSY, DONE, FAILED, PLANNED, Entry, StepDone, history, record, set_aside
 from smelter.maintenance.steps import Look, Step, Todo, Tools, View
 from smelter.maintenance.subjects import Subject
 from smelter.maintenance.survey import survey
@@ -39,7 +39,7 @@ class TableReport:
     """One table: what it needs or what was done, what is not touched and why."""
 
     table: str
-    outcome: str  # nothing, planned, done, failed, set_aside
+    outcome: str  # nothing, planned, done, failed, busy, set_aside
     steps: tuple[StepDone, ...] = ()
     kept: tuple[str, ...] = ()
     numbers: dict[str, int] = field(default_factory=dict)
@@ -136,7 +136,7 @@ class _Care:
             problem = found
         report = TableReport(
             str(self._subject),
-            DONE if problem is None else FAILED,
+            DONE if problem is None else _outcome(problem),
             tuple(self._steps),
             tuple(dict.fromkeys(self._kept)),
             self._numbers() if problem is None else {},
@@ -150,7 +150,8 @@ class _Care:
         with lease(
             self._lake, subject.namespace, subject.name, what, self._wishes.wait_seconds, self._hooks.say
         ) as held:
-            tools = Tools(self._name, lambda: self._engine.session(held.share_with), self._hooks.reach)
+            engine = self._engine
+            tools = Tools(self._name, lambda: engine.session(held.share_with), engine.log, self._hooks.reach)
             for step, look in _LOOKS.items():
                 if step in self._wishes.steps:
                     view = View(self._lake, subject, subject.open(self._lake), self._wishes.now or datetime.now(UTC))
@@ -166,12 +167,17 @@ class _Care:
             with spark_errors(name, self._engine.log, data, f"smelt maintain run {name}"):
                 done = todo.act(tools)
         except SmelterError as problem:
-            self._steps.append(_step_of(todo, FAILED, problem.what, time.monotonic() - started))
+            self._steps.append(_step_of(todo, _outcome(problem), problem.what, time.monotonic() - started))
             raise
         self._steps.append(_step_of(todo, DONE, done.said, time.monotonic() - started, done.bytes_freed))
 
     def _numbers(self) -> dict[str, int]:
         return survey(self._subject.open(self._lake), self._subject).numbers()
+
+
+def _outcome(problem: SmelterError) -> str:
+    """Who waited for somebody else in vain has found no fault with the table."""
+    return BUSY if isinstance(problem, Held) else FAILED
 
 
 def _step_of(todo: Todo, outcome: str, said: str = "", seconds: float = 0.0, freed: int = 0) -> StepDone:

@@ -10,12 +10,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import partial
+from pathlib import Path
 
 from pyiceberg.table import Table
 from pyiceberg.table.snapshots import Operation, Snapshot
 
-from smelter.errors import Refused
+from smelter.errors import Refused, Unreachable
 from smelter.lake.commits import ancestors
+from smelter.lake.identities import split_files
 from smelter.lake.increments import snapshots_since
 from smelter.lake.upkeep import Packed, pack_files, rows_at
 from smelter.maintenance.steps import Done, Look, Step, Todo, Tools, View, counted
@@ -83,9 +85,10 @@ def _pack(found: Survey, partitions: Sequence[Partition], column: str | None, be
 def _act(view: View, packs: Sequence[Pack], tools: Tools, *, has_deletes: bool) -> Done:
     spark, subject = tools.spark(), view.subject
     head = view.table.current_snapshot()
+    failed = 0
     for pack in packs:
         tools.reach("before_compaction")
-        _pack_in_groups(view, pack, tools, has_deletes=has_deletes)
+        failed += _pack_in_groups(view, pack, tools, has_deletes=has_deletes).failed
     tools.reach("compacted")
     table = subject.open(view.lake)
     for snapshot in _replacing(table, head):
@@ -94,6 +97,8 @@ def _act(view: View, packs: Sequence[Pack], tools: Tools, *, has_deletes: bool) 
         )
         if was != now:
             raise _lost_rows(view, snapshot, was, now)
+    if failed:
+        raise _not_packed(view, table, failed, tools.log)
     return Done(f"files {view.survey.files:,} → {survey(table, subject).files:,}")
 
 
@@ -129,6 +134,24 @@ def _lost_rows(view: View, snapshot: Snapshot, was: int, now: int) -> Refused:
         where=f"snapshot {snapshot.snapshot_id}",
         data=f"every row is still in snapshot {snapshot.parent_snapshot_id}, until its time is up",
         next_step=f"smelt maintain rollback {view.subject} --to {snapshot.parent_snapshot_id} --dry-run",
+    )
+
+
+def _not_packed(view: View, table: Table, failed: int, log: Path) -> Unreachable:
+    """Iceberg goes on when a group of files fails, and says why in Spark's log only."""
+    _there, lost = split_files(table)
+    if lost:
+        return Unreachable(
+            f"{counted(len(lost), 'data file')} of {view.subject} {'is' if len(lost) == 1 else 'are'} gone",
+            where=lost[0].path,
+            data=f"{sum(one.records for one in lost):,} rows cannot be read; the rest of the table is as it was",
+            next_step="smelt reconcile names the records; bring the files back from a backup",
+        )
+    return Unreachable(
+        f"{counted(failed, 'file')} of {view.subject} could not be packed",
+        where=f"{log} says why",
+        data="these files are as they were, and every row is there",
+        next_step=f"smelt maintain run {view.subject}",
     )
 
 

@@ -24,7 +24,7 @@ from smelter.lake.tables import ensure_table, find_table
 
 JOURNAL = "maintenance"
 MOST_FAILURES = 5
-DONE, FAILED, PLANNED, RETRY = "done", "failed", "planned", "retry"
+DONE, FAILED, BUSY, PLANNED, RETRY = "done", "failed", "busy", "planned", "retry"
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class StepDone:
     """One step, as it went."""
 
     step: str
-    outcome: str  # done, skipped, failed, planned
+    outcome: str  # done, failed, busy, planned
     why: str
     said: str
     seconds: float = 0.0
@@ -77,6 +77,8 @@ def set_aside(entries: Sequence[Entry]) -> dict[str, str]:
     """Tables that failed so often in a row that nobody tries any more, with the last reason."""
     row: dict[str, list[str]] = {}
     for entry in entries:
+        if entry.outcome == BUSY:
+            continue  # whoever held the table was at work on it: that says nothing of the table
         failures = row.setdefault(entry.table, [])
         if entry.outcome == FAILED:
             failures.append(entry.problem or "")
@@ -104,7 +106,7 @@ def _schema() -> Schema:
         NestedField(1, "run", StringType(), required=True, doc="The name that smelt maintain restore takes."),
         NestedField(2, "table", StringType(), required=True),
         NestedField(3, "at", TimestamptzType(), required=True),
-        NestedField(4, "outcome", StringType(), required=True, doc="done, failed or retry"),
+        NestedField(4, "outcome", StringType(), required=True, doc="done, failed, busy or retry"),
         NestedField(5, "seconds", DoubleType(), required=True),
         NestedField(6, "problem", StringType(), required=False, doc="Why it failed."),
         NestedField(7, "bytes_freed", LongType(), required=True),

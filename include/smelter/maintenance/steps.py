@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pyiceberg.table import Table
@@ -47,10 +48,11 @@ class View:
 
 @dataclass(frozen=True)
 class Tools:
-    """What acting takes: the run's name, a Spark session that is started when it is asked for, and named points."""
+    """What acting takes: the name of the run, a Spark session that is started when it is asked for, its log, points."""
 
     run: str
     spark: Callable[[], SparkSession]
+    log: Path
     reach: Callable[[str], None] = lambda _point: None
 
 

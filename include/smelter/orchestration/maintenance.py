@@ -19,9 +19,9 @@ ABOUT_ROLLBACK = (
 )
 TABLES_WORDS = ("maintain", "tables", "--if-there")
 _WAIT = ("--wait", "600")  # for whoever else changes the table; a wait is cheaper than a failed run
-_MARKS = {"done": "✓", "planned": "→", "skipped": "–", "failed": "✗"}
+_MARKS = {"done": "✓", "planned": "→", "busy": "–", "failed": "✗"}
 _STANDINGS = {"done": "looked after", "planned": "there is something to do", "nothing": "healthy, nothing to do",
-              "set_aside": "set aside"}  # fmt: skip
+              "set_aside": "set aside", "busy": "somebody else changes it"}  # fmt: skip
 
 
 def table_words(form: Mapping[str, Any]) -> list[str]:
