@@ -10,6 +10,7 @@ from boxes import BAD, COUPONED, GOOD, Box
 
 from smelter.errors import Refused
 from smelter.lake.home import BRONZE
+from smelter.lake.lease import lease
 from smelter.lake.tables import load_table
 from smelter.ledger.standing import standing_of
 from smelter.ledger.trace import trace
@@ -162,6 +163,16 @@ def test_retention_removes_what_was_closed_long_enough_ago_and_never_an_open_let
     assert [event.outcome for event in gone.history] == ["discarded"]
     assert box.replay().recovered == 1
     box.check()
+
+
+def test_an_undo_that_waits_for_bronze_in_vain_has_begun_nothing(box: Box) -> None:
+    run = box.edit("a.json", 2, {"id": 3}).run
+    before = box.state()
+    with lease(box.lake, BRONZE, box.name, "a compaction"), pytest.raises(Refused, match="changed by a compaction"):
+        box.undo(run, wait_seconds=0)
+    assert box.lake.letter_batches(box.name).prepared() == []
+    box.discard(reason="not_json")  # would finish what was begun
+    assert box.state() == before
 
 
 def test_letters_of_a_file_that_retention_has_removed_keep_its_replay_from_being_undone(box: Box) -> None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from bronze.streams import Stream, records
 from smelter.contracts import Contract, parse_contract
 from smelter.lake.batches import Unit
+from smelter.lake.catalog import local_path
 from smelter.lake.home import BRONZE, Lake
 from smelter.lake.sources import unit_of
 from smelter.lake.tables import load_table
@@ -19,7 +20,6 @@ from smelter.maintenance.care import ALL_STEPS, Hooks, TableReport, Wishes, new_
 from smelter.maintenance.engine import Engine
 from smelter.maintenance.steps import Step
 from smelter.maintenance.subjects import Subject, subjects_of
-from smelter.maintenance.survey import local_path
 from smelter.silver.build import build_silver
 
 if TYPE_CHECKING:

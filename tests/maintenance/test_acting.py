@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,6 +15,7 @@ from bronze.accounts import check
 from bronze.crashes import Crash, crash_at, do_at
 from smelter.errors import Refused
 from smelter.explore import connect
+from smelter.lake.catalog import local_path
 from smelter.lake.home import BRONZE, DEAD_LETTERS, SILVER
 from smelter.lake.lease import lease
 from smelter.ledger.reconcile import reconcile
@@ -21,13 +25,34 @@ from smelter.maintenance.journal import MOST_FAILURES, history, retry, set_aside
 from smelter.maintenance.manifests import MOST_MANIFESTS
 from smelter.maintenance.steps import Step
 from smelter.maintenance.subjects import subjects_of
-from smelter.maintenance.survey import local_path
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 pytestmark = pytest.mark.jvm
 SHORTEST = "snapshots: 1m"
+DYING = """
+import os, signal, sys
+from pathlib import Path
+from smelter.lake.home import Lake
+from smelter.lake.session import jvm_of
+from smelter.maintenance.care import Hooks, run
+from smelter.maintenance.engine import Engine
+from smelter.maintenance.subjects import subjects_of
+from smelter.settings import Settings
+
+lake = Lake.at(Settings(lake=Path(sys.argv[1])))
+
+def die(point):
+    if point == "before_compaction":
+        os.kill(jvm_of(engine._session), signal.SIGKILL)
+
+with Engine(lake) as engine:
+    subjects = subjects_of(lake, ["bronze.orders", "dead_letters.orders"])
+    for report in run(lake, subjects, engine, "maintain:20260101-120000-0a1b", hooks=Hooks(reach=die)):
+        print(report.table, report.outcome)
+print("ended")
+"""
 
 
 def forget_last_commit(shed: Shed) -> None:
@@ -159,7 +184,7 @@ def test_a_lease_that_another_holds_is_waited_for_then_the_table_is_reported_and
     shed.commit(6)
     with lease(shed.lake, BRONZE, shed.name, "somebody"):
         bronze, letters = shed.care(BRONZE, DEAD_LETTERS, wait=0)
-    assert (bronze.outcome, letters.outcome) == ("busy", "done")
+    assert (bronze.outcome, letters.outcome) == ("postponed", "done")
     assert isinstance(bronze.problem, Refused)
     assert "being changed by somebody" in bronze.problem.what
 
@@ -202,8 +227,41 @@ def test_a_table_that_somebody_else_changes_is_waited_for_in_vain_as_often_as_ne
     shed.commit(6)
     with lease(shed.lake, BRONZE, shed.name, "somebody"):
         outcomes = [shed.care(wait=0)[0].outcome for _ in range(MOST_FAILURES + 1)]
-    assert outcomes == ["busy"] * (MOST_FAILURES + 1)
+    assert outcomes == ["postponed"] * (MOST_FAILURES + 1)
     assert shed.care_for_bronze().outcome == "done"
+
+
+def test_a_table_whose_turn_has_failed_is_free_for_others(make: NewShed) -> None:
+    shed = make()
+    shed.commit(6)
+    file = local_path(next(iter(shed.table().scan().plan_files())).file.file_path)
+    file.rename(file.with_suffix(".lost"))
+    with Engine(shed.lake, shed.spark) as engine:
+        (report,) = run(shed.lake, shed.subjects(), engine, "maintain:20260101-120000-0a1b")
+        assert report.outcome == "failed"
+        assert (shed.lake.root / "run" / "leases" / f"bronze.{shed.name}").read_bytes() == b"", "nobody holds it"
+
+
+def test_who_waits_for_another_runs_session_holds_no_table_and_waits_once(shed: Shed) -> None:
+    shed.commit(6)
+    subjects = shed.subjects(BRONZE, DEAD_LETTERS)
+    with lease(shed.lake, "maintenance", "session", "another"), Engine(shed.lake, wait_seconds=0.5) as engine:
+        started = time.monotonic()
+        reports = list(run(shed.lake, subjects, engine, "maintain:20260101-120000-0a1b"))
+        waited = time.monotonic() - started
+    assert [one.outcome for one in reports] == ["postponed"] * 2
+    assert "being changed by another" in str(reports[1].problem)
+    assert waited < 5 * 0.5, "of the session's wait; a lease is waited for a minute"
+    assert not (shed.lake.root / "run" / "leases" / "bronze.orders").exists()
+
+
+def test_a_jvm_that_dies_costs_its_own_table_a_turn_and_the_others_are_postponed(shed: Shed) -> None:
+    shed.commit(6)
+    done = subprocess.run(
+        [sys.executable, "-c", DYING, str(shed.lake.root)], capture_output=True, text=True, check=False
+    )
+    assert done.stdout.splitlines() == ["bronze.orders failed", "dead_letters.orders postponed", "ended"], done.stderr
+    assert set_aside(history(shed.lake)) == {}
 
 
 def test_the_tables_of_the_platform_itself_are_looked_after(make: NewShed) -> None:

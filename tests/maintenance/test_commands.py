@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 from conftest import NewShed
-from sheds import Shed
+from sheds import Shed, later
 
 from smelter.cli.main import run
-from smelter.lake.home import BRONZE, SILVER, Lake
-from smelter.lake.lease import lease
-from smelter.maintenance.journal import MOST_FAILURES
+from smelter.lake.catalog import local_path
+from smelter.lake.home import SILVER, Lake
+from smelter.maintenance.journal import MOST_FAILURES, Entry, record
 from smelter.maintenance.trash import manifests
 
 NO_JVM = """
@@ -122,16 +122,54 @@ def test_a_stray_is_marked_moved_named_in_history_and_restored(shed: Shed, smelt
 
 def test_a_table_that_was_set_aside_is_told_by_status_and_comes_back_by_retry(shed: Shed, smelt: Any) -> None:
     shed.commit(6)
-    with lease(shed.lake, BRONZE, shed.name, "somebody"):
-        codes = [smelt("maintain", "run", "bronze.orders", "--wait", "0").code for _ in range(MOST_FAILURES)]
-    assert codes == [1] * MOST_FAILURES
-    assert "set aside" in smelt("maintain", "run", "bronze.orders", "--wait", "0").out
-    assert "bronze.orders is set aside: bronze.orders is being changed by" in smelt("status").out
+    snapshot = shed.table().current_snapshot()
+    assert snapshot is not None
+    needed = local_path(snapshot.manifest_list)
+    lost = needed.rename(needed.with_suffix(".lost"))
+    said = [smelt("maintain", "run", "--only", "orphans") for _ in range(MOST_FAILURES)]
+    assert [one.code for one in said] == [3] * MOST_FAILURES
+    assert f"bronze.orders cannot be looked after: a file that it needs is gone\n  where: {needed}" in said[
+        0
+    ].err.replace("\n    where", "\n  where")
+    assert "3 tables: 2 need nothing" in said[0].out, "the others had their turn"
+    lost.rename(needed)
+    assert "set aside" in smelt("maintain", "run", "--only", "orphans").out
+    assert "bronze.orders is set aside: bronze.orders cannot be looked after" in smelt("status").out
     assert list(json.loads(smelt("status", "--json").out)[0]["set_aside"]) == ["bronze.orders"]
     assert "smelt maintain retry bronze.orders" in smelt("maintain", "tables").out
-    assert "is looked after again" in smelt("maintain", "retry", "bronze.orders").out
+    assert "bronze.orders is looked after again" in smelt("maintain", "retry").out
     assert "is not set aside" in smelt("maintain", "retry", "bronze.orders").out
+    assert "no table is set aside" in smelt("maintain", "retry").out
     assert "set aside" not in smelt("maintain", "plan").out
+
+
+def test_a_table_of_no_dataset_that_was_set_aside_is_told_by_status_too(shed: Shed, smelt: Any) -> None:
+    shed.commit()
+    for _ in range(MOST_FAILURES):
+        record(shed.lake, Entry("maintain:20260101-120000-0a1b", "dead_letters.resolutions", later(), "failed", 0, "x"))
+    assert "dead_letters.resolutions is set aside: x" in smelt("status").out
+
+
+def test_what_fails_for_the_lake_as_a_whole_sets_nothing_aside(shed: Shed, smelt: Any) -> None:
+    shed.commit()
+    folder = shed.lake.root / "trash" / "maintain-20260101-120000-0a1b"
+    folder.mkdir(parents=True)
+    (folder / "manifest.json").write_text("{")
+    said = [smelt("maintain", "run") for _ in range(MOST_FAILURES + 1)]
+    assert {one.code for one in said} == {3}
+    assert "the list of what is in the trash cannot be read" in said[-1].err
+    assert "tables: " in said[-1].out
+    assert json.loads(smelt("maintain", "tables", "--json").out)["set_aside"] == {}
+
+
+def test_a_plan_for_programs_has_partitions_ages_the_newest_batch_and_consumers(shed: Shed, smelt: Any) -> None:
+    shed.commit(6)
+    (table,) = json.loads(smelt("maintain", "plan", "bronze.orders", "--json").out)["tables"]
+    about = table["survey"]
+    assert [(one["files"], one["small"]) for one in about["partitions"]] == [(6, 6)]
+    assert about["newest_batch"].startswith("orders:")
+    assert about["oldest_snapshot_at"] <= about["newest_snapshot_at"]
+    assert about["consumers"] == []
 
 
 @pytest.mark.jvm

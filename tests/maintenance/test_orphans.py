@@ -84,7 +84,7 @@ def test_what_a_prepared_batch_is_about_to_commit_is_not_touched(shed: Shed) -> 
         shed.drain_here(crash_at("prepared"))
     for _ in range(2):
         report = look_after(shed, now=later(days=400))
-        assert report.kept == ("1 file of bronze.orders are in no snapshot, but a batch or a writer may need them",)
+        assert report.kept == ("1 file of bronze.orders in no snapshot: a batch or a writer may need what it wrote",)
     shed.drain_here()
     assert len(shed.rows()) == 4 + 3
 

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from time import sleep
 
 import pytest
 from sheds import Shed, contract_of, later, step
 
 from smelter.errors import Refused
 from smelter.lake.bookmarks import Bookmark, bookmark_summary
+from smelter.lake.catalog import local_path
 from smelter.lake.commits import TOKEN, ancestors, told
 from smelter.lake.derived import move_bookmark
 from smelter.lake.home import BRONZE, DEAD_LETTERS, OPS, SILVER, Lake
+from smelter.lake.removal import remove_batch
+from smelter.lake.rollback import roll_back
 from smelter.lake.schema import bronze_schema
+from smelter.lake.sources import unit_of
 from smelter.lake.tables import ensure_table, load_table
 from smelter.maintenance.compact import FEWEST_IN_OPEN
 from smelter.maintenance.holds import READER_SECONDS, expiry_of
@@ -41,7 +49,7 @@ def test_files_that_a_running_stream_has_just_written_are_left_for_later(shed: S
     shed.commit(8)
     (now,) = shed.plan(live=True)
     assert step(now, Step.COMPACT) == ""
-    assert now.kept == ("8 files of bronze.orders are a running stream's newest: packed later",)
+    assert now.kept == ("8 files of bronze.orders, a running stream's newest: packed later",)
     (tomorrow,) = shed.plan(live=True, now=later(days=1))
     assert step(tomorrow, Step.COMPACT) == "files 8 → 1"
 
@@ -56,7 +64,7 @@ def test_a_partition_that_a_stream_still_fills_is_packed_only_when_many_files_ha
     assert step(shed.plan(live=True, now=few + quiet)[0], Step.COMPACT) == ""
     (report,) = shed.plan(live=True, now=many + quiet)
     assert step(report, Step.COMPACT) == f"files {FEWEST_IN_OPEN + 2} → 3"
-    assert report.kept == ("2 files of bronze.orders are a running stream's newest: packed later",)
+    assert report.kept == ("2 files of bronze.orders, a running stream's newest: packed later",)
 
 
 def test_snapshots_go_by_age_and_the_newest_stays(shed: Shed) -> None:
@@ -79,6 +87,55 @@ def test_a_snapshot_is_as_old_as_the_one_that_came_after_it_because_until_then_r
     subject, metadata = shed.with_policy(snapshot_seconds=3600), shed.table().metadata
     assert before.snapshot_id not in expiry_of(metadata, subject, hour_after - timedelta(milliseconds=1)).snapshots
     assert before.snapshot_id in expiry_of(metadata, subject, hour_after).snapshots
+
+
+def test_a_snapshot_that_was_rolled_back_to_is_as_young_as_the_commit_that_came_after_that(shed: Shed) -> None:
+    shed.commit(3)
+    first = shed.table().metadata.snapshots[0]
+    hour = timedelta(hours=1)
+    sleep(0.05)
+    roll_back(shed.table(), first)
+    sleep(0.05)
+    move_bookmark(shed.table(), {"somebody": "else"})
+    subject, metadata = shed.with_policy(snapshot_seconds=3600), shed.table().metadata
+    ended = datetime.fromtimestamp(metadata.snapshot_log[-1].timestamp_ms / 1000, UTC)
+    holds = replace(subject, dataset="nobody's")  # else it is held, because it carries the newest batch
+    assert first.snapshot_id not in expiry_of(metadata, holds, ended + hour - timedelta(milliseconds=1)).snapshots
+    assert first.snapshot_id in expiry_of(metadata, holds, ended + hour).snapshots
+
+
+def pretend_that_it_replaced(metadata: Path) -> None:
+    """PyIceberg cannot compact: the newest snapshot says that it only wrote rows anew, and some are gone."""
+    told = json.loads(metadata.read_text())
+    told["snapshots"][-1]["summary"]["operation"] = "replace"
+    metadata.write_text(json.dumps(told))
+
+
+def test_what_a_compaction_lost_is_kept_until_somebody_has_looked(shed: Shed) -> None:
+    shed.commit(3)
+    table = shed.table()
+    full = table.metadata.current_snapshot_id
+    remove_batch(table, shed.rows()[0]["_batch"], "a compaction")
+    pretend_that_it_replaced(local_path(shed.table().metadata_location))
+    shed.commit(12)
+    (report,) = shed.plan(now=later(days=30))
+    assert full not in expiry_of(shed.table().metadata, shed.subjects()[0], later(days=30)).snapshots
+    assert any(f"--to {full} --and-reingest --dry-run" in line for line in report.kept)
+
+
+def test_closed_partitions_are_packed_beside_one_that_is_filled_since_long_ago(lake: Lake) -> None:
+    rest = "bronze: {partition_by: [note]}\n"
+    shed = Shed(lake, contract_of("orders", rest=rest))
+    bronze = shed.bronze()
+    for number in range(20):
+        name = "filled" if number % 3 == 0 or number > 17 else "closed"
+        data = f'{{"id": {number}, "note": "{name}"}}\n'.encode()
+        bronze.take_in([unit_of(shed.put(f"{number:03}.json", data))], "here", bronze.books.next_sequence())
+        if number == 17:
+            sleep(0.05)
+            rested = datetime.now(UTC)
+    (report,) = shed.plan(live=True, now=rested + timedelta(minutes=10))
+    assert step(report, Step.COMPACT) == "files 20 → 4"
 
 
 def test_what_a_consumer_has_not_read_is_held_and_the_plan_says_for_whom(shed: Shed) -> None:

@@ -10,13 +10,14 @@ from conftest import NewShed
 from sheds import Shed
 
 from bronze.accounts import check
-from bronze.crashes import Crash, crash_at
+from bronze.crashes import Crash, crash_at, do_at
 from bronze.streams import LIMITS
 from dead_letters.boxes import Box
-from smelter.bronze.recovery import Recovered, recover
-from smelter.bronze.rewind import rewind
+from smelter.bronze.recovery import Recovered, recover, reread
+from smelter.bronze.rewind import rehearse, rewind
 from smelter.bronze.stream import Hooks
-from smelter.errors import Refused
+from smelter.errors import Refused, Unreachable
+from smelter.lake.derived import move_bookmark
 from smelter.lake.home import BRONZE, DEAD_LETTERS, SILVER
 from smelter.lake.lease import lease
 from smelter.lake.rollback import parse_target
@@ -110,6 +111,57 @@ def test_killed_anywhere_the_stream_is_refused_until_a_recovery_has_read_everyth
     check(shed)
 
 
+def test_killed_after_a_file_that_was_read_again_left_a_recovery_reads_it_by_its_last_name(make: NewShed) -> None:
+    shed = make()
+    shed.commit()
+    first = newest(shed)
+    path = shed.landing / "00001.json"
+    path.write_bytes(b'{"id": 900}\n{"id": 901}\n')
+    reread(shed.lake, shed.contract, LIMITS, path)
+    before = [(row["_source"], row["_position"]) for row in shed.rows()]
+    with pytest.raises(Crash):
+        back(shed, first, hooks=Hooks(reach=crash_at("rolled_back")))
+    recover(shed.lake, shed.contract, LIMITS, spark=shed.spark)
+    assert [(row["_source"], row["_position"]) for row in shed.rows()] == before
+    assert reconcile(shed.lake, shed.name).is_balanced
+
+
+def test_a_snapshot_that_is_not_behind_the_newest_is_no_target_for_a_table_of_the_stream(make: NewShed) -> None:
+    shed = make()
+    shed.commit()
+    first = newest(shed)
+    shed.commit()
+    other_line = newest(shed)
+    back(shed, first)
+    with pytest.raises(Refused, match="would come back"):
+        back(shed, other_line)
+
+
+def test_a_run_over_letters_is_waited_for_before_anything_has_begun(make: NewShed) -> None:
+    shed = make()
+    shed.commit()
+    first = newest(shed)
+    shed.commit()
+    with (
+        lease(shed.lake, DEAD_LETTERS, shed.name, "a replay"),
+        pytest.raises(Refused, match="being changed by a replay"),
+    ):
+        rewind(shed.lake, shed.contract, LIMITS, BRONZE, first, spark=shed.spark, wait_seconds=0)
+    shed.drain_here()
+
+
+def test_a_commit_of_a_stranger_in_the_middle_is_told_with_the_way_out(make: NewShed) -> None:
+    shed = make()
+    shed.commit(2)
+    first = shed.table().metadata.snapshots[0].snapshot_id
+    meddle = Hooks(reach=do_at("recovery_begun", lambda: move_bookmark(shed.table(), {"somebody": "else"})))
+    with pytest.raises(Unreachable) as refusal:
+        back(shed, first, hooks=meddle)
+    assert refusal.value.next_step == f"smelt ingest {shed.name} --recover, then roll back again"
+    recover(shed.lake, shed.contract, LIMITS, spark=shed.spark)
+    check(shed)
+
+
 def test_compaction_in_between_takes_nothing_with_it(make: NewShed) -> None:
     shed = make()
     shed.commit(2)
@@ -129,6 +181,8 @@ def test_what_could_not_be_read_again_is_not_rolled_back(make: NewShed) -> None:
     path = shed.landing / "00002.json"
     data = path.read_bytes()
     path.unlink()
+    with pytest.raises(Refused, match="1 of 1 files of what would leave are gone"):
+        rehearse(shed.lake, BRONZE, shed.name, first)
     with pytest.raises(Refused, match="1 of 1 files of what would leave are gone"):
         back(shed, first)
     path.write_bytes(data + b"\n")

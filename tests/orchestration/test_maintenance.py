@@ -169,7 +169,7 @@ def test_a_healthy_table_says_so() -> None:
 
 
 def test_the_log_says_what_each_step_did_and_what_was_left_alone_and_why() -> None:
-    waits = {**STEP, "step": "expire", "outcome": "busy", "said": "", "why": "silver.events lags", "seconds": 0.0}
+    waits = {**STEP, "step": "expire", "outcome": "postponed", "said": "", "why": "silver.events lags", "seconds": 0.0}
     freed = {**STEP, "step": "orphans", "outcome": "failed", "said": "files 3 → 1", "why": "", "bytes_freed": 2_048}
     done = {**ONE, "steps": [STEP, waits, freed], "kept": ["snapshot 7: the stream's newest token"]}
     problem = "two rows were lost\n  data: nothing was changed"

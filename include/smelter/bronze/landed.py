@@ -40,10 +40,12 @@ class Window:
 def landed(kept: Kept, window: Window | None = None) -> Iterator[Unit]:
     """Every landing file, or those of a window, under the name of its last reading.
 
-    The tables tell the readings, because records of batches may be lost; for a window the books are known to be whole.
+    The tables tell the readings, because records of batches may be lost, and so do the records of these tables, because
+    a rollback may have taken all rows of a reading away. For a window the books are known to be whole.
     """
     landing = kept.lake.landing(kept.contract)
-    known = sources_in(kept) if window is None else kept.books.committed
+    known = {*kept.books.committed} if window is not None or _are_of_these_tables(kept) else set()
+    known |= sources_in(kept).keys() if window is None else set()
     for path in files_under(landing):
         if path.is_file() and path.stat().st_size and is_in_finished_place(path, landing):
             reading = 1
@@ -52,6 +54,11 @@ def landed(kept: Kept, window: Window | None = None) -> Iterator[Unit]:
             unit = unit_of(path, reading)
             if window is None or window.holds(unit.modified_ns):
                 yield unit
+
+
+def _are_of_these_tables(kept: Kept) -> bool:
+    uuids = {name: str(kept.table(name).metadata.table_uuid) for name in (BRONZE, DEAD_LETTERS)}
+    return all(kept.books.tables.get(name) == uuid for name, uuid in uuids.items())
 
 
 def sources_in(kept: Kept) -> dict[str, int]:

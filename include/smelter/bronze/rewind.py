@@ -7,22 +7,24 @@ come to its end every start of the stream is refused, and `--recover` ends it.
 from __future__ import annotations
 
 import time
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import pyarrow.compute as pc
+from pyiceberg.table import Table
 from pyiceberg.table.snapshots import Snapshot
 
 from smelter.bronze.batch import Bronze
-from smelter.bronze.books import RECOVER
+from smelter.bronze.books import RECOVER, Books
 from smelter.bronze.landed import chunks
 from smelter.bronze.recovery import FILES_AT_ONCE, Recovered, read_again
 from smelter.bronze.spread import Here, OnSpark
 from smelter.bronze.stream import Hooks, driving
 from smelter.bronze.trust import refuse_strangers
 from smelter.contracts import Contract
-from smelter.errors import Refused
+from smelter.errors import Refused, SmelterError, Unreachable
 from smelter.lake.batches import Intent, Unit, token_of
 from smelter.lake.home import BRONZE, DEAD_LETTERS, Lake
 from smelter.lake.lease import DEFAULT_WAIT_SECONDS, lease
@@ -53,7 +55,7 @@ def what_leaves(lake: Lake, namespace: str, dataset: str, snapshot: Snapshot) ->
     table = load_table(lake, namespace, dataset)
     if takes_rows_back(table, snapshot):
         raise Refused(
-            f"rows have left {namespace}.{dataset} since then (undone, forgotten, past their time) and would come back",
+            f"rows may have left {namespace}.{dataset} since then (undone, forgotten, retired), and would come back",
             data=_NOTHING,
             next_step=f"smelt maintain snapshots {namespace}.{dataset} lists later ones",
         )
@@ -67,6 +69,13 @@ def what_leaves(lake: Lake, namespace: str, dataset: str, snapshot: Snapshot) ->
             next_step=f"smelt maintain snapshots {namespace}.{dataset} lists later ones",
         )
     return Leaving(rows.num_rows, sources, batches)
+
+
+def rehearse(lake: Lake, namespace: str, dataset: str, to: int) -> Leaving:
+    """What a rewind would take out; refused where the rewind would be. Changes nothing."""
+    leaving = what_leaves(lake, namespace, dataset, find_snapshot(load_table(lake, namespace, dataset), to))
+    _still_there(Books(lake.batches(dataset), lake.letter_batches(dataset)), leaving)
+    return leaving
 
 
 def rewind(
@@ -86,14 +95,16 @@ def rewind(
         for earlier in bronze.finish_prepared():
             pulse.committed(earlier)
         refuse_strangers(bronze)
-        with lease(lake, namespace, dataset, f"smelt maintain rollback {namespace}.{dataset}", wait_seconds):
+        with ExitStack() as held:
+            for name in (DEAD_LETTERS, BRONZE):  # runs over letters write to both, and take the leases in this order
+                held.enter_context(lease(lake, name, dataset, f"smelt maintain rollback {namespace}", wait_seconds))
             table = load_table(lake, namespace, dataset)
             target = find_snapshot(table, to)
             leaving = what_leaves(lake, namespace, dataset, target)
-            units = _still_there(bronze, leaving)
+            units = _still_there(bronze.books, leaving)
             _begin(bronze)
             hooks.reach("recovery_begun")
-            roll_back(table, target)
+            _roll_back(table, target, dataset)
             hooks.reach("rolled_back")
         session = spark or start_spark(lake, f"smelter {dataset}", lake.run_folder(dataset))
         try:
@@ -104,15 +115,27 @@ def rewind(
                 session.stop()
 
 
-def _still_there(bronze: Bronze, leaving: Leaving) -> list[Unit]:
+def _roll_back(table: Table, target: Snapshot, dataset: str) -> None:
+    """By now a recovery has begun: whoever is in the way, only its end lets the stream start again."""
+    try:
+        roll_back(table, target)
+    except SmelterError as problem:
+        raise Unreachable(
+            problem.what,
+            data="the table is as it was, but a recovery has begun, without which the stream is refused",
+            next_step=f"smelt ingest {dataset} --recover, then roll back again",
+        ) from problem
+
+
+def _still_there(books: Books, leaving: Leaving) -> list[Unit]:
     """The files of what leaves; each must be there as it was read, or its records would be lost."""
     units: list[Unit] = []
     lost: list[Unit] = []
     for source in leaving.sources:
         reading = int(source.partition("#")[2] or 1)
         unit = unit_of(path_of(source), reading)
-        is_last = bronze.books.readings_of(source.partition("#")[0]) == reading
-        (units if unit == bronze.books.committed.get(source) and is_last else lost).append(unit)
+        is_last = books.readings_of(source.partition("#")[0]) == reading
+        (units if unit == books.committed.get(source) and is_last else lost).append(unit)
     if lost:
         raise Refused(
             f"{len(lost)} of {len(leaving.sources)} files of what would leave are gone, or were written again since",

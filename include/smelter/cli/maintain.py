@@ -148,8 +148,8 @@ def _subjects(session: Session, tables: Iterable[str] | None, steps: Collection[
 
     if set(steps) == {Step.RECORDS} and not tables:
         return []
-    kept = {f"gold.{one.name}": one.keep_rows for one in load_models(session.settings.models) if one.keep_rows}
-    return subjects_of(session.open_lake(), tables or (), live_streams(session), kept)
+    models = {f"gold.{one.name}": one.keep_rows for one in load_models(session.settings.models)}
+    return subjects_of(session.open_lake(), tables or (), live_streams(session), models)
 
 
 def _datasets_meant(session: Session, tables: Iterable[str] | None, steps: Collection[Step]) -> list[str] | None:

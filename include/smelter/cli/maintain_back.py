@@ -75,8 +75,13 @@ def snapshots(context: typer.Context, table: Table, as_json: AsJson = False) -> 
         print(f"{subject} has no snapshots yet")
 
 
-def retry(context: typer.Context, table: Table) -> None:
-    """Look after a table again that was set aside because it failed again and again."""
+def retry(
+    context: typer.Context,
+    tables: Annotated[
+        list[str] | None, typer.Argument(metavar="[TABLE]…", help="All that are set aside without one.")
+    ] = None,
+) -> None:
+    """Look after tables again that were set aside because they failed again and again."""
     from datetime import UTC, datetime
 
     from smelter.maintenance.care import new_run
@@ -86,12 +91,17 @@ def retry(context: typer.Context, table: Table) -> None:
     from smelter.maintenance.subjects import subjects_of
 
     lake = session_of(context).open_lake()
-    (subject,) = subjects_of(lake, [table])
-    if str(subject) not in set_aside(past(lake, str(subject))):
-        print(f"{subject} is not set aside; nothing was changed\nnext: smelt maintain plan {subject}")
-        return
-    retry_table(lake, str(subject), new_run(datetime.now(UTC)))
-    print(f"{subject} is looked after again\nnext: smelt maintain run {subject}")
+    aside = set_aside(past(lake))
+    wanted = [str(subject) for subject in subjects_of(lake, tables)] if tables else sorted(aside)
+    run = new_run(datetime.now(UTC))
+    for name in wanted:
+        if name in aside:
+            retry_table(lake, name, run)
+            print(f"{name} is looked after again\nnext: smelt maintain run {name}")
+        else:
+            print(f"{name} is not set aside; nothing was changed\nnext: smelt maintain plan {name}")
+    if not wanted:
+        print("no table is set aside; nothing was changed\nnext: smelt maintain plan")
 
 
 def restore(
@@ -108,6 +118,8 @@ def restore(
         print_json(asdict(done))
     else:
         print(f"{counted(done.files, 'file')} put back, {done.bytes:,} bytes")
+        if done.gone:
+            print(f"{counted(done.gone, 'file')} neither in the trash nor in place: somebody removed them")
     if done.taken:
         raise Refused(
             f"{counted(len(done.taken), 'file')} stay in the trash: another file is in their place",

@@ -86,16 +86,14 @@ def _rewound(
     session: Session, subject: Subject, found: RolledBack, wait: float, *, dry_run: bool, as_json: bool
 ) -> dict[str, Any]:
     """Roll back and read again; then silver and gold are made anew, because bronze has other rows by identity."""
-    from smelter.bronze.rewind import rewind, what_leaves
+    from smelter.bronze.rewind import rehearse, rewind
     from smelter.lake.home import BRONZE
-    from smelter.lake.rollback import find_snapshot
     from smelter.maintenance.rollback import note
 
     lake, contract = session.open_lake(), subject.contract
     assert contract is not None
     if dry_run:
-        target = find_snapshot(subject.open(lake), found.to_snapshot)
-        leaving = what_leaves(lake, subject.namespace, contract.dataset, target)
+        leaving = rehearse(lake, subject.namespace, contract.dataset, found.to_snapshot)
         return {"leaves": {"rows": leaving.rows, "sources": len(leaving.sources), "batches": list(leaving.batches)}}
     limits = limits_of(session.settings)
     leaving, back = rewind(lake, contract, limits, subject.namespace, found.to_snapshot, wait_seconds=wait)

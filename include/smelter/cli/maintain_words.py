@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from smelter.maintenance.journal import StepDone
     from smelter.maintenance.upkeep import LakeReport
 
-_MARKS = {"done": "✓", "failed": "✗", "busy": "–"}
+_MARKS = {"done": "✓", "failed": "✗", "postponed": "–"}
 
 
 def show(run: str | None, tables: Sequence[TableReport], lake: LakeReport, *, as_json: bool) -> None:
@@ -42,6 +42,7 @@ def _as_dict(one: TableReport) -> dict[str, Any]:
         "steps": [asdict(step) for step in one.steps],
         "kept": list(one.kept),
         "numbers": one.numbers,
+        "survey": one.survey,
         "problem": problem or one.why_aside or None,
     }
 

@@ -52,6 +52,10 @@ def status(
         print(f"nothing has been ingested into {lake.root} yet; smelt ingest DATASET --drain begins")
     for one in found:
         _print(one)
+    shown = {table for one in found for table in one["set_aside"]}
+    for table, why in aside.items():
+        if dataset is None and table not in shown:
+            print(_aside_line(table, why))
 
 
 def _of(session: Session, lake: Lake, dataset: str, aside: dict[str, str]) -> dict[str, Any]:
@@ -172,7 +176,7 @@ def _print(one: dict[str, Any]) -> None:
         lost = counted(one["lost_data_files"], "data file")
         print(f"  LOST          {lost} gone from the tables; smelt reconcile names the records")
     for table, why in one["set_aside"].items():
-        print(f"  maintenance   {table} is set aside: {why}; smelt maintain retry {table}")
+        print(f"  {_aside_line(table, why)}")
     if one["contract_file_differs"]:
         print(f"  contract      {one['contract_file_differs']}")
     for name in _LISTED:
@@ -180,6 +184,10 @@ def _print(one: dict[str, Any]) -> None:
             print(f"  {name:<12}  {counted(len(one[name]), 'file')} {_WORDS[name].format(dataset=one['dataset'])}")
             for path in one[name][:_MOST_LISTED]:
                 print(f"                {path}")
+
+
+def _aside_line(table: str, why: str) -> str:
+    return f"maintenance   {table} is set aside: {why}; smelt maintain retry {table}"
 
 
 def _silver_line(silver: dict[str, Any], dataset: str) -> str:

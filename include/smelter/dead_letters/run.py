@@ -76,7 +76,8 @@ class Runs:
                     f"{intent.token} was begun, and its data files are gone: taken back, its letters are open"
                 )
             else:
-                self._commit(intent, may_be_there=True)
+                with self._bronze_lease(intent):
+                    self._commit(intent, may_be_there=True)
                 self.hooks.say(f"{intent.token} was begun and not finished; it is finished now")
 
     def new(self, action: str) -> Work:
@@ -118,19 +119,21 @@ class Runs:
             removes=list(removes),
         )
         self.hooks.reach("judged")
-        self.records.prepare(intent)
-        self.hooks.reach("prepared")
-        self._commit(intent, may_be_there=False)
+        with self._bronze_lease(intent):  # before the intent: whoever waits in vain has begun nothing
+            self.records.prepare(intent)
+            self.hooks.reach("prepared")
+            self._commit(intent, may_be_there=False)
 
     def _commit(self, intent: Intent, *, may_be_there: bool) -> None:
-        with self._bronze_lease(intent) if intent.removes else nullcontext():
-            snapshots = commit_intent(self.lake, self.dataset, intent, self.hooks.reach, may_be_there=may_be_there)
+        snapshots = commit_intent(self.lake, self.dataset, intent, self.hooks.reach, may_be_there=may_be_there)
         self.hooks.reach("committed")
         self.records.finish(intent, snapshots)
         self.hooks.reach("done")
 
-    def _bronze_lease(self, intent: Intent) -> AbstractContextManager[Lease]:
-        """Rows leave bronze: nobody may write its files anew meanwhile."""
+    def _bronze_lease(self, intent: Intent, *, is_taken_back: bool = False) -> AbstractContextManager[Lease | None]:
+        """Where rows leave bronze, nobody may write its files anew meanwhile."""
+        if not intent.removes and not is_taken_back:
+            return nullcontext()
         what = f"smelt dlq, {intent.token}"
         return lease(self.lake, BRONZE, self.dataset, what, self._wait_seconds, self.hooks.say)
 
@@ -144,7 +147,7 @@ class Runs:
 
     def _take_back(self, intent: Intent) -> None:
         """Resolutions come last: as long as they are not there, rows can go and the letters are open as before."""
-        with self._bronze_lease(intent):
+        with self._bronze_lease(intent, is_taken_back=True):
             for table in (self.bronze, self.letters):
                 remove_batch(table, intent.token, intent.token)
         self.records.forget_intent(intent)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -10,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import psycopg2.errors
-from pyiceberg.catalog.sql import SqlCatalog
-from sqlalchemy import URL, event, text
+from pyiceberg.catalog.sql import IcebergTables, SqlCatalog
+from sqlalchemy import URL, event, select, text
 from sqlalchemy.exc import DBAPIError
 
 from smelter.catalog_address import CatalogAddress
@@ -49,6 +50,24 @@ def open_database(address: CatalogAddress, tables: Path) -> SqlCatalog:
     with asking(address) as line:
         claim(line, tables, address)
     return catalog
+
+
+def metadata_places(catalog: SqlCatalog, where: str) -> dict[str, str]:
+    """Where the metadata of every table lies, in whatever namespace, by its name; no table is opened."""
+    columns = IcebergTables.table_namespace, IcebergTables.table_name, IcebergTables.metadata_location
+    with catalog_errors(where), catalog.engine.connect() as line:
+        rows = line.execute(select(*columns)).all()
+    return {f"{space}.{name}": real_path(place) for space, name, place in rows if place is not None}
+
+
+def local_path(location: str) -> Path:
+    """A location of a table as a path; they are plain, or URIs of files where Spark wrote them."""
+    return Path(location.removeprefix("file://").removeprefix("file:"))
+
+
+def real_path(location: str) -> str:
+    """A location as the kernel calls it, without links."""
+    return os.path.realpath(local_path(location))
 
 
 class _PostgresCatalog(SqlCatalog):

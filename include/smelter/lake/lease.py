@@ -16,9 +16,10 @@ from typing import IO
 
 import msgspec
 
-from smelter.errors import Refused
+from smelter.errors import Refused, SmelterError
 from smelter.lake import layout
 from smelter.lake.home import Lake
+from smelter.lake.spark_errors import Unsure
 from smelter.processes import start_ticks
 
 DEFAULT_WAIT_SECONDS = 60.0
@@ -89,8 +90,13 @@ def lease(
     with place.open("a+b") as file:
         _wait(file, place, f"{namespace}.{name}", wait_seconds, say)
         held = Lease(file, what)
-        yield held
-        held.give_back()  # not after an error: a JVM that was left behind may still be at work
+        try:
+            yield held
+        except SmelterError as problem:
+            if not isinstance(problem, Unsure):  # then a JVM that was left behind may still be at work
+                held.give_back()
+            raise
+        held.give_back()  # not after another error either
 
 
 def holder_of(lake: Lake, namespace: str, name: str) -> str | None:

@@ -20,6 +20,7 @@ from smelter.errors import Refused, Unreachable
 from smelter.lake.catalog import catalog_errors
 from smelter.lake.commits import ancestors
 from smelter.lake.identities import files_needed, read_columns
+from smelter.lake.increments import snapshots_since
 
 _NUMBER = re.compile(r"[0-9]{1,19}")
 _NOTHING = "nothing was changed"
@@ -74,12 +75,10 @@ def roll_back(table: Table, snapshot: Snapshot) -> None:
 
 
 def takes_rows_back(table: Table, snapshot: Snapshot) -> bool:
-    """Would rows come back that have left since?"""
-    since = []
-    for one in ancestors(table.metadata):
-        if one.snapshot_id == snapshot.snapshot_id:
-            break
-        since.append(one)
+    """Would rows come back that have left since? Nobody can tell where the snapshot is not behind the newest."""
+    since = snapshots_since(ancestors(table.metadata), snapshot.snapshot_id)
+    if since is None:
+        return True
     takes_out = (Operation.DELETE, Operation.OVERWRITE)
     return any(one.summary is None or one.summary.operation in takes_out for one in since)
 

@@ -8,6 +8,11 @@ from pathlib import Path
 
 from smelter.errors import Refused, Unreachable
 
+
+class Unsure(Unreachable):
+    """The JVM gave no answer: what it was asked to do may still come to its end."""
+
+
 _NOT_THE_ROWS = frozenset({"FAILED_EXECUTE_UDF", "INTERNAL_ERROR", "UNSUPPORTED_FEATURE"})
 
 
@@ -31,8 +36,8 @@ def spark_errors(table: str, log: Path, data: str, next_step: str) -> Iterator[N
         raise _unsure(f"Spark's JVM is gone: {cause_of(problem)}", table, log) from problem
 
 
-def _unsure(what: str, table: str, log: Path) -> Unreachable:
-    return Unreachable(
+def _unsure(what: str, table: str, log: Path) -> Unsure:
+    return Unsure(
         what,
         where=str(log),
         data=f"{table} is as it was before, or has the whole change: a commit is never half done",

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from datetime import UTC, datetime
+from secrets import token_hex
 
 from pyiceberg.exceptions import NamespaceAlreadyExistsError, NoSuchTableError, TableAlreadyExistsError
 from pyiceberg.partitioning import PartitionSpec
@@ -14,7 +16,7 @@ from smelter.contracts import Contract, parse_contract
 from smelter.contracts.values import bytes_of
 from smelter.errors import Refused, Unreachable
 from smelter.lake import layout
-from smelter.lake.catalog import catalog_errors
+from smelter.lake.catalog import catalog_errors, metadata_places, real_path
 from smelter.lake.commits import told
 from smelter.lake.home import BRONZE, CONTRACTS, DEAD_LETTERS, FORGOTTEN, LEDGER, OPS, QUALITY, RESOLUTIONS, Lake
 from smelter.lake.schema import (
@@ -184,6 +186,13 @@ def datasets(lake: Lake) -> list[str]:
         return sorted(name for _, name in lake.catalog.list_tables(BRONZE))
 
 
+def _free_place(lake: Lake, folder: str) -> str:
+    """Two tables never share a folder: somebody may have given the one that lies there another name."""
+    inside = f"{real_path(folder)}{os.sep}"
+    is_taken = any(place.startswith(inside) for place in metadata_places(lake.catalog, str(lake.root)).values())
+    return f"{folder}-{token_hex(2)}" if is_taken else folder
+
+
 def _ensure_table(
     lake: Lake, namespace: str, name: str, schema: Schema, partitions: tuple[str, ...], properties: dict[str, str]
 ) -> None:
@@ -193,7 +202,7 @@ def _ensure_table(
     with catalog_errors(str(lake.root)), warnings.catch_warnings(action="ignore"):
         try:
             lake.catalog.create_namespace_if_not_exists(namespace)
-            location = lake.table_location(namespace, name)
+            location = _free_place(lake, lake.table_location(namespace, name))
             lake.catalog.create_table(
                 (namespace, name), schema, location, spec, properties={**TABLE_PROPERTIES, **properties}
             )

@@ -8,19 +8,34 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import cache
+from typing import Any
 
 from smelter.errors import SmelterError
-from smelter.lake.home import Lake
+from smelter.lake.home import OPS, Lake
 from smelter.lake.lease import DEFAULT_WAIT_SECONDS, Held, lease
 from smelter.lake.spark_errors import spark_errors
 from smelter.maintenance import compact, expire, manifests, orphans, rows
-from smelter.maintenance.engine import Engine
-from smelter.maintenance.journal import BUSY, DONE, FAILED, PLANNED, Entry, StepDone, history, record, set_aside
+from smelter.maintenance.engine import Engine, NoSession
+from smelter.maintenance.faults import faults_of
+from smelter.maintenance.holds import standing_of
+from smelter.maintenance.journal import (
+    DONE,
+    FAILED,
+    JOURNAL,
+    PLANNED,
+    POSTPONED,
+    Entry,
+    StepDone,
+    history,
+    record,
+    set_aside,
+)
 from smelter.maintenance.steps import Look, Step, Todo, Tools, View
-from smelter.maintenance.subjects import Subject
+from smelter.maintenance.subjects import Subject, with_consumers
 from smelter.maintenance.survey import survey
 
 ALL_STEPS = frozenset(Step)
@@ -32,6 +47,7 @@ _LOOKS: dict[Step, Callable[[View], Look]] = {
     Step.MANIFESTS: manifests.look,
     Step.ORPHANS: orphans.look,
 }
+_SPARKS = frozenset({Step.COMPACT, Step.EXPIRE, Step.MANIFESTS})  # what is done by Spark
 
 
 @dataclass(frozen=True)
@@ -39,10 +55,11 @@ class TableReport:
     """One table: what it needs or what was done, what is not touched and why."""
 
     table: str
-    outcome: str  # nothing, planned, done, failed, busy, set_aside
+    outcome: str  # nothing, planned, done, failed, postponed, set_aside
     steps: tuple[StepDone, ...] = ()
     kept: tuple[str, ...] = ()
     numbers: dict[str, int] = field(default_factory=dict)
+    survey: dict[str, Any] = field(default_factory=dict)  # of a plan: partitions, age, newest batch, consumers
     problem: SmelterError | None = None
     why_aside: str = ""
 
@@ -93,9 +110,10 @@ def run(
         found = _planned(lake, subject, wishes, aside)
         if found.outcome == PLANNED:
             hooks.say(f"{subject}: {'; '.join(one.said for one in found.steps)}")
-            found = _Care(lake, subject, engine, name, wishes, hooks).give()
+            needs_session = any(one.step in _SPARKS for one in found.steps)
+            found = _Care(lake, subject, engine, name, wishes, hooks).give(needs_session=needs_session)
         elif found.outcome == FAILED:
-            record(lake, _entry(name, found, 0.0))
+            _write_down(lake, _entry(name, found, 0.0), hooks)
         yield found
 
 
@@ -103,8 +121,11 @@ def _planned(lake: Lake, subject: Subject, wishes: Wishes, aside: dict[str, str]
     if str(subject) in aside:
         return TableReport(str(subject), SET_ASIDE, why_aside=aside[str(subject)])
     try:
-        view = View(lake, subject, subject.open(lake), wishes.now or datetime.now(UTC))
-        looks = [_LOOKS[step](view) for step in _LOOKS if step in wishes.steps]
+        with faults_of(str(subject), "smelt doctor"):
+            view = View(lake, subject, subject.open(lake), wishes.now or datetime.now(UTC))
+            looks = [_LOOKS[step](view) for step in _LOOKS if step in wishes.steps]
+            numbers = view.survey.numbers()
+            about = {"partitions": view.survey.by_partition(), **standing_of(view.table.metadata, subject)}
     except SmelterError as problem:
         return TableReport(str(subject), FAILED, problem=problem)
     todos = [look.todo for look in looks if look.todo is not None]
@@ -113,7 +134,8 @@ def _planned(lake: Lake, subject: Subject, wishes: Wishes, aside: dict[str, str]
         PLANNED if todos else NOTHING,
         tuple(_step_of(todo, PLANNED) for todo in todos),
         tuple(line for look in looks for line in look.kept),
-        view.survey.numbers(),
+        numbers,
+        about,
     )
 
 
@@ -126,12 +148,16 @@ class _Care:
         self._steps: list[StepDone] = []
         self._kept: list[str] = []
 
-    def give(self) -> TableReport:
+    def give(self, *, needs_session: bool) -> TableReport:
         """Every step that is needed, under the table's lease; the first that fails is the last."""
         started = time.monotonic()
-        problem = None
+        problem, numbers = None, {}
         try:
-            self._work()
+            with faults_of(str(self._subject), "smelt doctor"):
+                if needs_session:
+                    self._engine.reserve()
+                self._work()
+                numbers = self._numbers()
         except SmelterError as found:
             problem = found
         report = TableReport(
@@ -139,10 +165,10 @@ class _Care:
             DONE if problem is None else _outcome(problem),
             tuple(self._steps),
             tuple(dict.fromkeys(self._kept)),
-            self._numbers() if problem is None else {},
-            problem,
+            numbers,
+            problem=problem,
         )
-        record(self._lake, _entry(self._name, report, time.monotonic() - started))
+        _write_down(self._lake, _entry(self._name, report, time.monotonic() - started), self._hooks)
         return report
 
     def _work(self) -> None:
@@ -150,8 +176,9 @@ class _Care:
         with lease(
             self._lake, subject.namespace, subject.name, what, self._wishes.wait_seconds, self._hooks.say
         ) as held:
-            engine = self._engine
-            tools = Tools(self._name, lambda: engine.session(held.share_with), engine.log, self._hooks.reach)
+            engine, subject = self._engine, with_consumers(self._lake, subject)
+            session = cache(lambda: engine.session(held.share_with))  # should it die, it dies at this table
+            tools = Tools(self._name, session, engine.log, self._hooks.reach)
             for step, look in _LOOKS.items():
                 if step in self._wishes.steps:
                     view = View(self._lake, subject, subject.open(self._lake), self._wishes.now or datetime.now(UTC))
@@ -164,24 +191,48 @@ class _Care:
         started, name = time.monotonic(), str(self._subject)
         data = f"{name} has the rows that it had; what was committed before stays, and the next run goes on"
         try:
-            with spark_errors(name, self._engine.log, data, f"smelt maintain run {name}"):
+            with (
+                faults_of(name, f"smelt maintain run {name}"),
+                spark_errors(name, self._engine.log, data, f"smelt maintain run {name}"),
+            ):
                 done = todo.act(tools)
         except SmelterError as problem:
-            self._steps.append(_step_of(todo, _outcome(problem), problem.what, time.monotonic() - started))
+            seconds = time.monotonic() - started
+            self._steps.append(_step_of(todo, _outcome(problem), problem.what, seconds, after={}))
             raise
-        self._steps.append(_step_of(todo, DONE, done.said, time.monotonic() - started, done.bytes_freed))
+        seconds, numbers = time.monotonic() - started, self._numbers()
+        after = {key: numbers.get(key, expected) for key, expected in todo.after.items()}
+        self._steps.append(_step_of(todo, DONE, done.said, seconds, done.bytes_freed, after))
 
     def _numbers(self) -> dict[str, int]:
         return survey(self._subject.open(self._lake), self._subject).numbers()
 
 
 def _outcome(problem: SmelterError) -> str:
-    """Who waited for somebody else in vain has found no fault with the table."""
-    return BUSY if isinstance(problem, Held) else FAILED
+    """Who waited for somebody else in vain, or had no session, has found no fault with the table."""
+    return POSTPONED if isinstance(problem, Held | NoSession) else FAILED
 
 
-def _step_of(todo: Todo, outcome: str, said: str = "", seconds: float = 0.0, freed: int = 0) -> StepDone:
-    return StepDone(todo.step, outcome, todo.why, said or todo.said, seconds, freed, todo.before, todo.after)
+def _step_of(
+    todo: Todo,
+    outcome: str,
+    said: str = "",
+    seconds: float = 0.0,
+    freed: int = 0,
+    after: Mapping[str, int] | None = None,
+) -> StepDone:
+    """`after` is what was found then; of a plan, what is expected."""
+    found = todo.after if after is None else after
+    return StepDone(todo.step, outcome, todo.why, said or todo.said, seconds, freed, todo.before, found)
+
+
+def _write_down(lake: Lake, entry: Entry, hooks: Hooks) -> None:
+    """A journal that cannot be written takes nothing back, and keeps no other table from its turn."""
+    try:
+        with faults_of(f"{OPS}.{JOURNAL}", "smelt doctor"):
+            record(lake, entry)
+    except SmelterError as problem:
+        hooks.say(f"what was done to {entry.table} could not be written down: {problem}")
 
 
 def _entry(run: str, report: TableReport, seconds: float) -> Entry:

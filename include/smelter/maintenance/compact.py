@@ -20,6 +20,7 @@ from smelter.lake.commits import ancestors
 from smelter.lake.identities import split_files
 from smelter.lake.increments import snapshots_since
 from smelter.lake.upkeep import Packed, pack_files, rows_at
+from smelter.maintenance.holds import way_back
 from smelter.maintenance.steps import Done, Look, Step, Todo, Tools, View, counted
 from smelter.maintenance.survey import FEWEST_FILES, Partition, Survey, files_after, survey, time_column
 
@@ -43,7 +44,7 @@ def look(view: View) -> Look:
     """Are there partitions with so many small files that fewer would do?"""
     found = view.survey
     packs, young = _packs(view, found)
-    kept = (f"{counted(young, 'file')} of {view.subject} are a running stream's newest: packed later",) if young else ()
+    kept = (f"{counted(young, 'file')} of {view.subject}, a running stream's newest: packed later",) if young else ()
     if not packs and not found.delete_files:
         return Look(kept=kept)
     packs = packs or [Pack(None, FEWEST_FILES, found.files, found.files)]
@@ -66,11 +67,12 @@ def _packs(view: View, found: Survey) -> tuple[list[Pack], int]:
     still_filled = [one for one in found.partitions if one.newest() >= cutoff]
     closed = [one for one in found.partitions if one.newest() < cutoff]
     begin = min((first for one in still_filled for _, first in one.small), default=cutoff)
-    packs = [
-        _pack(found, closed, column, min(begin, cutoff), FEWEST_FILES),
-        _pack(found, still_filled, column, cutoff, FEWEST_IN_OPEN),
-    ]
     young = sum(len(one.small) - len(one.small_before(cutoff)) for one in still_filled)
+    done_with = _pack(found, closed, column, min(begin, cutoff), FEWEST_FILES)
+    if not done_with.before and _pack(found, closed, column, cutoff, FEWEST_FILES).before:
+        # Partitions are not of days: what a filled one has of long ago lies before the files of those that are closed.
+        return [_pack(found, found.partitions, column, cutoff, FEWEST_FILES)], young
+    packs = [done_with, _pack(found, still_filled, column, cutoff, FEWEST_IN_OPEN)]
     return [one for one in packs if one.before], young
 
 
@@ -132,8 +134,8 @@ def _lost_rows(view: View, snapshot: Snapshot, was: int, now: int) -> Refused:
     return Refused(
         f"compaction of {view.subject} has made {now:,} rows of {was:,}",
         where=f"snapshot {snapshot.snapshot_id}",
-        data=f"every row is still in snapshot {snapshot.parent_snapshot_id}, until its time is up",
-        next_step=f"smelt maintain rollback {view.subject} --to {snapshot.parent_snapshot_id} --dry-run",
+        data=f"every row is still in snapshot {snapshot.parent_snapshot_id}",
+        next_step=way_back(view.subject, snapshot.parent_snapshot_id or 0),
     )
 
 

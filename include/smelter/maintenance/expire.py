@@ -10,13 +10,15 @@ from functools import partial
 
 from smelter.lake.upkeep import expire_snapshots
 from smelter.maintenance.holds import Expiry, Hold, expiry_of
-from smelter.maintenance.steps import Done, Look, Step, Todo, Tools, View, counted, sized
+from smelter.maintenance.steps import Done, Look, Step, Todo, Tools, View, counted, in_one_folder, sized
 
 FEWEST_DUE = 10  # snapshots that are worth a commit of their own
 
 
 def look(view: View) -> Look:
     """Are there snapshots that nobody needs any more?"""
+    if view.subject.shares_with is not None:
+        return Look(kept=(f"snapshots of {view.subject}: {in_one_folder(view)}",))
     found = expiry_of(view.table.metadata, view.subject, view.now)
     kept = tuple(_sentence(view, hold) for hold in found.holds)
     count = len(view.table.metadata.snapshots)

@@ -8,17 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from itertools import pairwise
+from typing import Any
 
 from pyiceberg.table.metadata import TableMetadata
 from pyiceberg.table.refs import MAIN_BRANCH
-from pyiceberg.table.snapshots import Snapshot
+from pyiceberg.table.snapshots import Operation, Snapshot
 
 from smelter.lake.bookmarks import carries_bookmark
 from smelter.lake.commits import TOKEN, ancestors, told
+from smelter.lake.home import BRONZE, DEAD_LETTERS
 from smelter.maintenance.subjects import Subject
 
+_ROWS = "total-records"
 READER_SECONDS = 600  # from when a newer one came: a reader that began just before has so long to end
 
 
@@ -61,13 +64,37 @@ def expiry_of(metadata: TableMetadata, subject: Subject, now: datetime) -> Expir
     return Expiry(tuple(order), len(metadata.snapshots) - len(goes), _freed(metadata, goes), tuple(keeping))
 
 
+def standing_of(metadata: TableMetadata, subject: Subject) -> dict[str, Any]:
+    """How old the table's snapshots are, its newest batch, and how far behind each consumer is."""
+    chain = list(ancestors(metadata))
+    places = {one.snapshot_id: place for place, one in enumerate(chain)}
+    moments = [_moment(one) for one in (*chain[:1], *chain[-1:])]
+    batch = _newest_batch(chain, subject)
+    return {
+        "newest_snapshot_at": moments[0] if moments else None,
+        "oldest_snapshot_at": moments[-1] if moments else None,
+        "newest_batch": None if batch is None else told(chain[places[batch]], TOKEN),
+        "consumers": [
+            {"table": one.table, "snapshot": one.snapshot, "snapshots_behind": places.get(one.snapshot)}
+            for one in subject.consumers
+        ],
+    }
+
+
+def _moment(snapshot: Snapshot) -> str:
+    return datetime.fromtimestamp(snapshot.timestamp_ms / 1000, UTC).isoformat(timespec="seconds")
+
+
 def _ages(metadata: TableMetadata, now: datetime) -> dict[int, float]:
     """Seconds since each snapshot was no longer the newest: until then anybody may have begun to read it.
 
     How old it is itself says little: a table that rested for days has an old snapshot, which a reader opens just now.
     """
     ordered = sorted(metadata.snapshots, key=lambda one: one.sequence_number or 0)
-    return {one.snapshot_id: now.timestamp() - after.timestamp_ms / 1000 for one, after in pairwise(ordered)}
+    ended = {one.snapshot_id: after.timestamp_ms for one, after in pairwise(ordered)}
+    for one, after in pairwise(metadata.snapshot_log):  # one that was rolled back to was the newest a second time
+        ended[one.snapshot_id] = max(ended.get(one.snapshot_id, 0), after.timestamp_ms)
+    return {number: now.timestamp() - moment / 1000 for number, moment in ended.items()}
 
 
 def _is_due(age: float, place: int, subject: Subject) -> bool:
@@ -85,11 +112,35 @@ def _holds(metadata: TableMetadata, chain: Sequence[Snapshot], subject: Subject)
             yield from (Hold(one, why) for one in _line(metadata, ref.snapshot_id))
     if (newest := _newest_batch(chain, subject)) is not None:
         yield Hold(newest, "it carries the newest batch of the stream, by which a restart knows that it is there")
+    yield from (
+        Hold(one.parent_snapshot_id or 0, *_why_shrunk(subject, one)) for one in chain if _has_shrunk(one, chain)
+    )
     own = next((one.snapshot_id for one in chain if carries_bookmark(one)), None)
     if own is not None:
         yield Hold(own, f"it tells how far {subject} has read")
     for consumer in subject.consumers:
         yield Hold(consumer.snapshot, f"{consumer.table} has read up to it", consumer.command)
+
+
+def _has_shrunk(snapshot: Snapshot, chain: Sequence[Snapshot]) -> bool:
+    """Has a compaction made fewer rows, or more? Where rows are deleted beside their files, only a count can tell."""
+    if snapshot.summary is None or snapshot.summary.operation is not Operation.REPLACE:
+        return False
+    before = next((one for one in chain if one.snapshot_id == snapshot.parent_snapshot_id), None)
+    if before is None:
+        return False
+    return not int(told(before, "total-delete-files") or 0) and told(before, _ROWS) != told(snapshot, _ROWS)
+
+
+def _why_shrunk(subject: Subject, snapshot: Snapshot) -> tuple[str, str]:
+    why = f"compaction after it made another number of rows, {told(snapshot, _ROWS)} in snapshot {snapshot.snapshot_id}"
+    return why, way_back(subject, snapshot.parent_snapshot_id or 0)
+
+
+def way_back(subject: Subject, snapshot: int) -> str:
+    """The command by which a table goes back to a snapshot."""
+    reingest = " --and-reingest" if subject.namespace in (BRONZE, DEAD_LETTERS) else ""
+    return f"smelt maintain rollback {subject} --to {snapshot}{reingest} --dry-run"
 
 
 def _newest_batch(chain: Sequence[Snapshot], subject: Subject) -> int | None:

@@ -23,8 +23,9 @@ from smelter.lake.home import OPS, Lake
 from smelter.lake.tables import ensure_table, find_table
 
 JOURNAL = "maintenance"
+LAKE = "lake"  # instead of a table's name: what was done for the lake as a whole
 MOST_FAILURES = 5
-DONE, FAILED, BUSY, PLANNED, RETRY = "done", "failed", "busy", "planned", "retry"
+DONE, FAILED, POSTPONED, PLANNED, RETRY = "done", "failed", "postponed", "planned", "retry"
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,7 @@ class StepDone:
     """One step, as it went."""
 
     step: str
-    outcome: str  # done, failed, busy, planned
+    outcome: str  # done, failed, postponed, planned
     why: str
     said: str
     seconds: float = 0.0
@@ -77,8 +78,8 @@ def set_aside(entries: Sequence[Entry]) -> dict[str, str]:
     """Tables that failed so often in a row that nobody tries any more, with the last reason."""
     row: dict[str, list[str]] = {}
     for entry in entries:
-        if entry.outcome == BUSY:
-            continue  # whoever held the table was at work on it: that says nothing of the table
+        if entry.outcome == POSTPONED or entry.table == LAKE:
+            continue  # its turn did not come: that says nothing of the table
         failures = row.setdefault(entry.table, [])
         if entry.outcome == FAILED:
             failures.append(entry.problem or "")
@@ -106,7 +107,7 @@ def _schema() -> Schema:
         NestedField(1, "run", StringType(), required=True, doc="The name that smelt maintain restore takes."),
         NestedField(2, "table", StringType(), required=True),
         NestedField(3, "at", TimestamptzType(), required=True),
-        NestedField(4, "outcome", StringType(), required=True, doc="done, failed, busy or retry"),
+        NestedField(4, "outcome", StringType(), required=True, doc="done, failed, postponed or retry"),
         NestedField(5, "seconds", DoubleType(), required=True),
         NestedField(6, "problem", StringType(), required=False, doc="Why it failed."),
         NestedField(7, "bytes_freed", LongType(), required=True),

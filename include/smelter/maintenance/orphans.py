@@ -9,15 +9,17 @@ from datetime import timedelta
 from functools import partial
 
 from smelter.maintenance.sightings import remember, seen_before
-from smelter.maintenance.steps import Done, Look, Step, Todo, Tools, View, counted, sized
+from smelter.maintenance.steps import Done, Look, Step, Todo, Tools, View, counted, in_one_folder, sized
 from smelter.maintenance.strays import Stray, strays_of
 from smelter.maintenance.trash import move_to_trash
 
 
 def look(view: View) -> Look:
     """Are there files that nothing names?"""
+    if view.subject.shares_with is not None:
+        return Look(kept=(f"strays of {view.subject}: {in_one_folder(view)}",))
     found = strays_of(view.lake, view.table, view.subject, view.now.timestamp())
-    held = f"{counted(found.held, 'file')} of {view.subject} are in no snapshot, but a batch or a writer may need them"
+    held = f"{counted(found.held, 'file')} of {view.subject} in no snapshot: a batch or a writer may need what it wrote"
     kept = (held,) if found.held else ()
     if not found.free:
         return Look(kept=kept)
@@ -42,4 +44,4 @@ def _act(view: View, old: tuple[Stray, ...], seen: list[Stray], tools: Tools) ->
     remember(view.lake, view.subject, left)
     freed = sum(one.size for one in moved)
     marked = f"; {counted(len(left), 'file')} marked" if left else ""
-    return Done(f"{counted(len(moved), 'file')} moved to the trash, {sized(freed)}{marked}", freed)
+    return Done(f"{counted(len(moved), 'file')} moved to the trash, {sized(freed)}{marked}")  # on the disk still

@@ -84,6 +84,11 @@ class Look:
     kept: tuple[str, ...] = ()
 
 
+def in_one_folder(view: View) -> str:
+    """Why a table's files are left alone: another one in its folder may need them."""
+    return f"{view.subject.shares_with} lies in its folder too, and may need the same files"
+
+
 def counted(number: int, what: str) -> str:
     """`1 file`, `2 files`."""
     return f"{number:,} {what}{'' if number == 1 else 's'}"

@@ -19,9 +19,9 @@ from pyiceberg.table import Table
 from smelter.contracts.values import YOUNGEST_ORPHAN
 from smelter.lake import layout
 from smelter.lake.batches import PLANNED, BatchRecords
+from smelter.lake.catalog import local_path, real_path
 from smelter.lake.home import Lake
 from smelter.maintenance.subjects import Subject
-from smelter.maintenance.survey import local_path
 
 
 class Stray(msgspec.Struct, frozen=True):
@@ -30,6 +30,11 @@ class Stray(msgspec.Struct, frozen=True):
     path: str
     size: int
     modified_ns: int
+
+    @property
+    def is_named(self) -> bool:
+        """Can its name be written down? No writer of ours makes one that is no text."""
+        return self.path == self.path.encode(errors="replace").decode()
 
 
 @dataclass(frozen=True)
@@ -60,7 +65,8 @@ def strays_of(lake: Lake, table: Table, subject: Subject, now: float) -> Strays:
         if not old:
             return Strays()
     needed, busy, begun = _needed(lake), _open_files(folder), _begun_ns(lake, subject)
-    free = [one for one in old.values() if one.path not in needed | busy and one.modified_ns < begun]
+    kept = needed | busy
+    free = [one for one in old.values() if one.path not in kept and one.modified_ns < begun and one.is_named]
     return Strays(tuple(free), len(old) - len(free))
 
 
@@ -118,9 +124,10 @@ def _all_records(lake: Lake) -> Iterable[BatchRecords]:
 def _open_files(folder: Path) -> set[str]:
     """Files of the folder that a process of this machine has open, as far as the kernel lets us see."""
     found: set[str] = set()
+    place = f"{real_path(str(folder))}/"  # the kernel names files without links
     for handle in Path("/proc").glob("[0-9]*/fd/*"):
         with suppress(OSError):
             target = str(handle.readlink())
-            if target.startswith(str(folder)):
-                found.add(target)
+            if target.startswith(place):
+                found.add(str(folder / target.removeprefix(place)))
     return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -13,9 +14,10 @@ from smelter.contracts.times import seconds_of
 from smelter.contracts.values import bytes_of
 from smelter.errors import Refused, SmelterError
 from smelter.lake.bookmarks import Bookmark, bookmark_of
-from smelter.lake.catalog import catalog_errors
+from smelter.lake.catalog import catalog_errors, metadata_places, real_path
 from smelter.lake.home import BRONZE, DEAD_LETTERS, GOLD, OPS, RESOLUTIONS, SILVER, Lake
 from smelter.lake.tables import ACTIVE, active_contract, find_table
+from smelter.maintenance.faults import faults_of
 
 _NAME = re.compile(r"[A-Za-z0-9_]+")
 _ORDER = (GOLD, SILVER, BRONZE, DEAD_LETTERS, OPS)  # rows leave silver before bronze, of which it is made
@@ -66,6 +68,7 @@ class Subject:
     consumers: tuple[Consumer, ...] = ()
     keep_rows: str | None = None  # what the model of a gold table says
     is_live: bool = False  # a stream adds files to it at this moment
+    shares_with: str | None = None  # another table that lies in the same folder
     problem: SmelterError | None = None  # why it cannot be looked at
 
     def __str__(self) -> str:
@@ -85,14 +88,20 @@ class Subject:
 class _Loaded:
     tables: dict[str, Table]
     problems: dict[str, SmelterError]
+    places: dict[str, str]  # of the metadata of every table, of other namespaces and names too
+
+    def shares_with(self, name: str) -> str | None:
+        """Another table that lies in the folder of this one: somebody registered a copy, or gave one another name."""
+        inside = f"{real_path(self.tables[name].location())}{os.sep}"
+        return next((other for other, at in self.places.items() if other != name and at.startswith(inside)), None)
 
 
 def subjects_of(
-    lake: Lake, wanted: Iterable[str] = (), live: Collection[str] = (), keep_rows: Mapping[str, str] | None = None
+    lake: Lake, wanted: Iterable[str] = (), live: Collection[str] = (), models: Mapping[str, str | None] | None = None
 ) -> list[Subject]:
     """The tables that are named, or all. No JVM.
 
-    `live` are the datasets whose stream runs; `keep_rows` says by table how long models keep their rows.
+    `live` are the datasets whose stream runs; `models` says which gold tables have one, and how long it keeps rows.
     """
     loaded = _load(lake)
     known = {*loaded.tables, *loaded.problems}
@@ -102,7 +111,16 @@ def subjects_of(
             raise _unknown(name, known, lake)
     consumers, contracts = _consumers(loaded.tables), _contracts(loaded.tables)
     found = [_subject(name, loaded, consumers, contracts, live) for name in names]
-    return [replace(one, keep_rows=(keep_rows or {}).get(str(one))) for one in found]
+    if models is None:
+        return found
+    return [replace(one, keep_rows=models.get(str(one)), consumers=_advised(one, models)) for one in found]
+
+
+def with_consumers(lake: Lake, subject: Subject) -> Subject:
+    """The same, with its consumers as far as they are by now."""
+    loaded = _load(lake)
+    found = _subject(str(subject), loaded, _consumers(loaded.tables), _contracts(loaded.tables), ())
+    return replace(subject, consumers=found.consumers, shares_with=found.shares_with)
 
 
 def _load(lake: Lake) -> _Loaded:
@@ -110,13 +128,16 @@ def _load(lake: Lake) -> _Loaded:
     tables: dict[str, Table] = {}
     problems: dict[str, SmelterError] = {}
     for namespace, name in _names(lake):
+        full = f"{namespace}.{name}"
         try:
-            table = find_table(lake, namespace, name)
+            with faults_of(full, "bring its metadata back from a backup"):
+                table = find_table(lake, namespace, name)
             if table is not None:
-                tables[f"{namespace}.{name}"] = table
+                tables[full] = table
         except SmelterError as problem:
-            problems[f"{namespace}.{name}"] = problem
-    return _Loaded(tables, problems)
+            problems[full] = problem
+    places = metadata_places(lake.catalog, str(lake.root)) if tables else {}
+    return _Loaded(tables, problems, places)
 
 
 def _names(lake: Lake) -> list[tuple[str, str]]:
@@ -186,7 +207,14 @@ def _subject(
         return subject
     readers = consumers.get(str(loaded.tables[full].metadata.table_uuid), [])
     found = tuple(Consumer(reader, mark.snapshot, _command(reader, dataset)) for reader, mark in readers)
-    return replace(subject, consumers=found)
+    return replace(subject, consumers=found, shares_with=loaded.shares_with(full))
+
+
+def _advised(subject: Subject, models: Mapping[str, str | None]) -> tuple[Consumer, ...]:
+    """A table that no model makes any more reads on no more either: a person decides about it."""
+    advice = "no model makes it any more; bring the model back, or drop the table"
+    gone = {one.table for one in subject.consumers if one.table.startswith(f"{GOLD}.") and one.table not in models}
+    return tuple(replace(one, command=advice) if one.table in gone else one for one in subject.consumers)
 
 
 def _command(reader: str, dataset: str | None) -> str:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from math import ceil
-from pathlib import Path
 
 from pyiceberg.manifest import DataFile, ManifestContent, ManifestFile
 from pyiceberg.table import Table
 from pyiceberg.table.metadata import TableMetadata
 
+from smelter.lake.catalog import local_path
 from smelter.lake.commits import told
 from smelter.lake.home import BRONZE, DEAD_LETTERS, RESOLUTIONS
 from smelter.maintenance.subjects import Subject
@@ -24,6 +24,7 @@ _TIME_COLUMNS = {BRONZE: "_ingested_at", DEAD_LETTERS: "_ingested_at"}
 class Partition:
     """The files of one partition value, of which the small ones are kept with their moments."""
 
+    value: str = ""
     files: int = 0
     bytes: int = 0
     small: list[tuple[int, int]] = field(default_factory=list)  # bytes, first moment in microseconds
@@ -58,6 +59,11 @@ class Survey:
         names = ("rows", "files", "bytes", "small_files", "delete_files", "manifests", "snapshots", "metadata_bytes")
         return {name: getattr(self, name) for name in names}
 
+    def by_partition(self) -> list[dict[str, str | int]]:
+        """What is in each partition; of a table of few files nobody looks."""
+        names = ("value", "files", "bytes")
+        return [{**{name: getattr(one, name) for name in names}, "small": len(one.small)} for one in self.partitions]
+
 
 def survey(table: Table, subject: Subject) -> Survey:
     """Look at the table's current snapshot; the files of its manifests are read only where some may be small."""
@@ -87,11 +93,6 @@ def files_after(sizes: Iterable[int], target: int) -> int:
     return max(1, ceil(sum(sizes) / target))
 
 
-def local_path(location: str) -> Path:
-    """A location of a table as a path; they are plain, or URIs of files where Spark wrote them."""
-    return Path(location.removeprefix("file://").removeprefix("file:"))
-
-
 def time_column(subject: Subject) -> str | None:
     """The column by which young files of a running stream are told; nothing where no stream writes."""
     return _TIME_COLUMNS.get(subject.namespace) if subject.name != RESOLUTIONS else None
@@ -105,8 +106,13 @@ def _partitions(table: Table, manifests: Iterable[ManifestFile], target: int) ->
             for entry in manifest.fetch_manifest_entry(table.io):
                 file = entry.data_file
                 key = (manifest.partition_spec_id, str(file.partition))
-                _count(found.setdefault(key, Partition()), file, column, target)
+                _count(found.setdefault(key, Partition(_value(file))), file, column, target)
     return found.values()
+
+
+def _value(file: DataFile) -> str:
+    """As Iceberg keeps it: a day is the days since 1970."""
+    return ", ".join(str(file.partition[at]) for at in range(len(file.partition)))
 
 
 def _count(partition: Partition, file: DataFile, column: int | None, target: int) -> None:

@@ -1,14 +1,17 @@
 """Files that nobody needs are not deleted but moved, with a list of what was where, and can be put back.
 
-Safe to kill and to repeat: the list is on disk before the first file moves, a move is one rename, and putting back
-looks at what is in the trash, not at what was meant to be.
+Safe to kill and to repeat: the list is on disk before the first file moves, a file is at its place or in the trash at
+every moment, and putting back looks at what is in the trash, not at what was meant to be.
 """
 
 from __future__ import annotations
 
+import errno
+import os
 import re
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -91,10 +94,10 @@ def restore(lake: Lake, run: str) -> Restored:
             taken.append(file.path)
         else:
             place.parent.mkdir(parents=True, exist_ok=True)
-            here.rename(place)
+            _carry(here, place)
             back.append(file)
     if not taken:
-        shutil.rmtree(folder)
+        _remove_if_empty(folder)
     return Restored(run, len(back), sum(one.size for one in back), tuple(taken), gone)
 
 
@@ -152,7 +155,30 @@ def _move(file: Moved, folder: Path) -> bool:
         stat = source.lstat()
         if (stat.st_size, stat.st_mtime_ns) != (file.size, file.modified_ns):
             return False
-        source.rename(folder / file.name)
+        _carry(source, folder / file.name)
     except FileNotFoundError:
         return False
     return True
+
+
+def _carry(source: Path, target: Path) -> None:
+    """One rename; where another disk is behind a link, a copy that is whole before the file goes."""
+    try:
+        source.rename(target)
+    except OSError as problem:
+        if problem.errno != errno.EXDEV:
+            raise
+        part = target.with_name(f".{target.name}.part")
+        shutil.copy2(source, part)
+        with part.open("rb") as copied:
+            os.fsync(copied.fileno())
+        part.rename(target)
+        source.unlink()
+
+
+def _remove_if_empty(folder: Path) -> None:
+    """The run may still be moving files: then its folder stays, with its list."""
+    if all(one.name == MANIFEST for one in folder.iterdir()):
+        (folder / MANIFEST).unlink()
+        with suppress(OSError):
+            folder.rmdir()

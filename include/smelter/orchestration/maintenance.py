@@ -19,9 +19,9 @@ ABOUT_ROLLBACK = (
 )
 TABLES_WORDS = ("maintain", "tables", "--if-there")
 _WAIT = ("--wait", "600")  # for whoever else changes the table; a wait is cheaper than a failed run
-_MARKS = {"done": "✓", "planned": "→", "busy": "–", "failed": "✗"}
+_MARKS = {"done": "✓", "planned": "→", "postponed": "–", "failed": "✗"}
 _STANDINGS = {"done": "looked after", "planned": "there is something to do", "nothing": "healthy, nothing to do",
-              "set_aside": "set aside", "busy": "somebody else changes it"}  # fmt: skip
+              "set_aside": "set aside", "postponed": "its turn did not come"}  # fmt: skip
 
 
 def table_words(form: Mapping[str, Any]) -> list[str]:
@@ -104,7 +104,7 @@ def tell_of_rollback(report: Mapping[str, Any]) -> str:
     """What has left, and the way back."""
     again = [f"  taken in again: {_facts(report['reingested'])}"] if report["reingested"] else []
     back = f"  to take it back: trigger it anew with {report['from_snapshot']}, as long as that snapshot is kept"
-    return as_text([*_rollback_lines(report, "went back", "left"), *again, back])
+    return as_text([*_rollback_lines(report, "went back", "left"), *(again or [back])])
 
 
 def _rollback_lines(report: Mapping[str, Any], went: str, left: str) -> list[str]:
