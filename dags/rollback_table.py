@@ -17,8 +17,10 @@ what leaves is taken in again from its sources, record by record, and silver and
 
 - **`plan` refuses**: the snapshot is gone, never was one of this table or is the current one; or the table is bronze
   or dead letters, and *and ingest again* is off or the stream runs. The log says which; nothing was changed.
-- **`rollback` fails**: the table is as it was or as it should be, never between. Clear the task: it goes on. If it says
-  that the table is at that snapshot already, an attempt before has done it.
+- **`rollback` fails**: clear the task, and it goes on. A table of silver, gold or ops is as it was or as it should be;
+  if it says that the table is at that snapshot already, an attempt before has done it. Bronze and dead letters may lack
+  what is to be read again: until that is done the stream is refused, and the next attempt does it first, as
+  `smelt ingest DATASET --recover` would.
 - **It was a mistake**: the log names the snapshot that was current before; trigger it anew with that.
 - `smelt reconcile DATASET` proves that every record is in exactly one place.
 """

@@ -7,8 +7,9 @@ from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 
 from smelter.lake.batches import BatchRecords, Done, Intent, Plan, Unit
+from smelter.lake.recoveries import RECOVER, is_recovering_after, origin_of
 
-REREAD, RECOVER = "reread", "recover"
+REREAD = "reread"
 RECOVER_PART = "recover-part"  # of a sound stream: unlike a whole recovery, each of its batches stands for itself
 ASKED = (REREAD, RECOVER, RECOVER_PART)  # where a batch comes from that a person asked for
 _CHECKPOINT = re.compile(r"[0-9a-f]{12}")
@@ -51,7 +52,7 @@ class Books:
         self.sequences.add(batch.sequence)
         self.tokens.update(batch.settles)
         self._gaps.update(batch.gaps)
-        self.is_recovering = not batch.settles if _origin(batch.token) == RECOVER else self.is_recovering
+        self.is_recovering = is_recovering_after(batch, before=self.is_recovering)
         self.tables.update(batch.tables)
         self.last_ingested_at = max(self.last_ingested_at, batch.ingested_at)
 
@@ -105,9 +106,9 @@ class Books:
     def forget_asked(self) -> None:
         """Plans that a person asked for and that were killed: nothing of them is in a table, the person asks again."""
         for plan in self.plans:
-            if _origin(plan.token) in ASKED:
+            if origin_of(plan.token) in ASKED:
                 self.records.forget_plan(plan.token)
-        self.plans = [plan for plan in self.plans if _origin(plan.token) not in ASKED]
+        self.plans = [plan for plan in self.plans if origin_of(plan.token) not in ASKED]
         self._planned = _units_of(self.plans)
 
     def only_planned(self) -> list[Unit]:
@@ -130,11 +131,7 @@ class Books:
 
 def is_streamed(token: str) -> bool:
     """Did Spark hand the batch out? All others a person asked for, or they are about files that are gone."""
-    return _CHECKPOINT.fullmatch(_origin(token)) is not None
-
-
-def _origin(token: str) -> str:
-    return token.split(":")[1]
+    return _CHECKPOINT.fullmatch(origin_of(token)) is not None
 
 
 def _units_of(plans: Iterable[Plan]) -> dict[str, Unit]:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from smelter.bronze.batch import Bronze, Report
-from smelter.bronze.books import RECOVER, RECOVER_PART, REREAD
+from smelter.bronze.books import RECOVER_PART, REREAD
 from smelter.bronze.landed import Window, chunks, landed, open_to_reading, present_of
 from smelter.bronze.pulse import Pulse
 from smelter.bronze.spread import Here, OnSpark
@@ -26,6 +26,8 @@ from smelter.lake.batches import Intent, Receipt, Unit, token_of
 from smelter.lake.home import BRONZE, DEAD_LETTERS, Lake
 from smelter.lake.identities import counts_by_source, newest_moment
 from smelter.lake.landing import is_in_finished_place
+from smelter.lake.lease import lease
+from smelter.lake.recoveries import RECOVER
 from smelter.lake.resolutions import resolved
 from smelter.lake.session import start_spark
 from smelter.lake.sources import source_of, unit_of
@@ -35,6 +37,7 @@ from smelter.supervise import lock
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+_OTHERS_SECONDS = 600.0  # a compaction or a forgetting may take some minutes
 FILES_AT_ONCE = 200  # a condition on more names than this does not choose among data files
 
 
@@ -97,6 +100,7 @@ def recover(
     hooks = hooks or Hooks()
     with driving(lake, contract.dataset, hooks, role=lock.RECOVER) as pulse:
         bronze = Bronze(lake, contract, limits, Here(), hooks.reach, hooks.task_reach)
+        _let_others_end(bronze)
         _catch_up(bronze, pulse, window)
         files = landed(bronze, window)
         first = next(files, None)
@@ -110,6 +114,12 @@ def recover(
         finally:
             if spark is None:
                 session.stop()
+
+
+def _let_others_end(bronze: Bronze) -> None:
+    """Whoever lets rows leave looks, with the lease in hand, for a driver that recovers, and then does not begin."""
+    with lease(bronze.lake, BRONZE, bronze.dataset, f"smelt ingest {bronze.dataset} --recover", _OTHERS_SECONDS):
+        pass
 
 
 def _catch_up(bronze: Bronze, pulse: Pulse, window: Window | None) -> None:

@@ -17,7 +17,7 @@ from pyiceberg.table import Table
 from pyiceberg.table.snapshots import Snapshot
 
 from smelter.bronze.batch import Bronze
-from smelter.bronze.books import RECOVER, Books
+from smelter.bronze.books import Books
 from smelter.bronze.landed import chunks
 from smelter.bronze.recovery import FILES_AT_ONCE, Recovered, read_again
 from smelter.bronze.spread import Here, OnSpark
@@ -28,6 +28,7 @@ from smelter.errors import Refused, SmelterError, Unreachable
 from smelter.lake.batches import Intent, Unit, token_of
 from smelter.lake.home import BRONZE, DEAD_LETTERS, Lake
 from smelter.lake.lease import DEFAULT_WAIT_SECONDS, lease
+from smelter.lake.recoveries import RECOVER
 from smelter.lake.rollback import find_snapshot, roll_back, rows_since, takes_rows_back
 from smelter.lake.session import start_spark
 from smelter.lake.sources import path_of, unit_of

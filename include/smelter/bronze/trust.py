@@ -12,7 +12,7 @@ from smelter.bronze.books import Books
 from smelter.contracts import Contract
 from smelter.errors import Refused
 from smelter.lake.batches import BatchRecords, Intent
-from smelter.lake.commits import TOKEN, ancestors, told
+from smelter.lake.commits import newest_batch
 from smelter.lake.home import BRONZE, DEAD_LETTERS, Lake
 from smelter.lake.identities import newest_moment
 
@@ -105,8 +105,8 @@ def _problems(bronze: Kept) -> Iterator[str]:
 
 
 def _newest_token(bronze: Kept, name: str) -> str | None:
-    tokens = (told(one, TOKEN) for one in ancestors(bronze.table(name).metadata))
-    return next((token for token in tokens if token and token.startswith(f"{bronze.dataset}:")), None)
+    found = newest_batch(bronze.table(name).metadata, bronze.dataset)
+    return found[0] if found is not None else None
 
 
 def _uuid(bronze: Kept, name: str) -> str:

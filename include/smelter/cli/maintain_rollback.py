@@ -12,11 +12,12 @@ from smelter.cli.building import build_again
 from smelter.cli.limits import limits_of
 from smelter.cli.session import Session, counted, plain_values, print_json, session_of
 from smelter.contracts.faults import printable
-from smelter.errors import WrongUsage
+from smelter.errors import Refused, WrongUsage
 
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from smelter.bronze.recovery import Recovered
     from smelter.maintenance.rollback import RolledBack
     from smelter.maintenance.subjects import Subject
 
@@ -47,7 +48,7 @@ def rollback(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Make a table what it was at a snapshot or at a time. Safe to kill and to repeat."""
-    from smelter.maintenance.rollback import refuse_unless_derived, what_would_be
+    from smelter.maintenance.rollback import as_it_is, is_done, refuse_unless_derived, what_would_be
     from smelter.maintenance.subjects import subjects_of
 
     session = session_of(context)
@@ -55,7 +56,11 @@ def rollback(
     target = _target(to)
     (subject,) = subjects_of(lake, [table])
     refuse_unless_derived(subject, reingest=and_reingest)
-    found = what_would_be(subject.open(lake), subject, target)
+    back = _finish_begun(session, subject, dry_run=dry_run) if and_reingest else None
+    if back is not None and is_done(lake, subject, target):
+        _print_finished(session, as_it_is(lake, subject), back, wait, as_json=as_json)
+        return
+    found = what_would_be(lake, subject, target)
     report: dict[str, Any] = {"leaves": {"rows": max(0, found.rows_before - found.rows_after)}, "reingested": None}
     if and_reingest:
         report |= _rewound(session, subject, found, wait, dry_run=dry_run, as_json=as_json)
@@ -74,6 +79,33 @@ def _target(text: str) -> int | datetime:
             next_step="smelt maintain snapshots TABLE lists them",
         )
     return found
+
+
+def _finish_begun(session: Session, subject: Subject, *, dry_run: bool) -> Recovered | None:
+    """A rollback of the stream's tables that somebody killed has left a recovery that has to end before all else."""
+    from smelter.bronze.recovery import recover
+    from smelter.lake.recoveries import is_recovering
+
+    lake, contract = session.open_lake(), subject.contract
+    assert contract is not None
+    if not is_recovering(lake, contract.dataset):
+        return None
+    if dry_run:
+        raise Refused(
+            f"a rollback or a recovery of {contract.dataset} was begun and not finished",
+            data="nothing was changed; records of the stream may be in no table until it is finished",
+            next_step=f"smelt ingest {contract.dataset} --recover, or run this without --dry-run: it does so first",
+        )
+    return recover(lake, contract, limits_of(session.settings))
+
+
+def _print_finished(session: Session, found: RolledBack, back: Recovered, wait: float, *, as_json: bool) -> None:
+    """An earlier attempt had rolled the table back, and what was left to do is done."""
+    namespace, _, dataset = found.table.partition(".")
+    if namespace == "bronze":
+        build_again(session, dataset, wait, rebuild=True, as_json=as_json)
+    leaves = {"rows": 0, "sources": 0, "batches": []}
+    _print(found, {"leaves": leaves, "reingested": asdict(back)}, dry_run=False, as_json=as_json)
 
 
 def _rolled_back(session: Session, subject: Subject, target: int | datetime, wait: float) -> RolledBack:

@@ -31,6 +31,7 @@ from smelter.lake.catalog import catalog_errors
 from smelter.lake.written import WrittenFile
 
 TOKEN = "smelter.token"  # noqa: S105
+TOKEN_BEFORE = "smelter.token-before"  # noqa: S105, of a removal: the newest batch that is in what it leaves
 SEQUENCE = "smelter.sequence"
 INGESTED_AT = "smelter.ingested-at"
 
@@ -76,8 +77,19 @@ def is_committed(table: Table, commit: Commit, *, ask_rows: bool) -> bool:
 
 
 def snapshot_of(metadata: TableMetadata, token: str) -> Snapshot | None:
-    """The snapshot with the token, among the current one and its ancestors."""
-    return next((one for one in ancestors(metadata) if told(one, TOKEN) == token), None)
+    """The snapshot with the token, among the current one and its ancestors; or, if it is gone, one that tells of it."""
+    past = list(ancestors(metadata))
+    found = (one for name in (TOKEN, TOKEN_BEFORE) for one in past if told(one, name) == token)
+    return next(found, None)
+
+
+def newest_batch(metadata: TableMetadata, dataset: str) -> tuple[str, Snapshot] | None:
+    """The newest batch of a stream that is in the table, and the newest snapshot that says so."""
+    for snapshot in ancestors(metadata):
+        for token in (told(snapshot, TOKEN), told(snapshot, TOKEN_BEFORE)):
+            if token is not None and token.startswith(f"{dataset}:"):
+                return token, snapshot
+    return None
 
 
 def told(snapshot: Snapshot, name: str) -> str | None:

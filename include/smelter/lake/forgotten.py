@@ -103,6 +103,16 @@ def departure_of(lake: Lake, dataset: str, source: str, position: int) -> Depart
     return None if first is None else Departure(first["forgotten_at"], first["run"], first["why"])
 
 
+def forgot_since(lake: Lake, dataset: str, moment: datetime) -> bool:
+    """Was somebody of the dataset forgotten after that moment?"""
+    table = find_table(lake, OPS, FORGOTTEN)
+    if table is None or table.current_snapshot() is None:
+        return False
+    is_later = GreaterThanOrEqual(term="forgotten_at", value=moment.isoformat())
+    named = And(EqualTo(term="dataset", value=dataset), EqualTo(term="why", value=Why.FORGET.value))
+    return bool(_rows(table, And(named, is_later), ("run",)).num_rows)
+
+
 def runs_of(positions: Positions) -> tuple[Positions, Positions]:
     """The first and the last of every run of consecutive positions; each position counts once."""
     ordered = np.unique(positions)

@@ -17,11 +17,13 @@ from pyiceberg.exceptions import CommitFailedException
 from pyiceberg.expressions import BooleanExpression, EqualTo, In
 from pyiceberg.manifest import ManifestFile
 from pyiceberg.table import FileScanTask, Table
-from pyiceberg.table.snapshots import Operation
+from pyiceberg.table.snapshots import Operation, Summary
 from pyiceberg.table.update.snapshot import _OverwriteFiles
+from pyiceberg.typedef import EMPTY_DICT
 
 from smelter.errors import Unreachable
 from smelter.lake.catalog import catalog_errors
+from smelter.lake.commits import TOKEN_BEFORE, newest_batch
 from smelter.lake.data_files import DataFileWriter, TableShape
 from smelter.lake.identities import Positions, files_needed, read_columns
 from smelter.lake.written import WrittenFile
@@ -137,7 +139,15 @@ def _commit(table: Table, files: _Files, summary: Mapping[str, str]) -> None:
 
 
 class _Removal(_OverwriteFiles):
-    """Takes files out by name, wherever they are listed; rows that others add meanwhile are no conflict."""
+    """Takes files out by name, wherever they are listed; rows that others add meanwhile are no conflict.
+
+    It tells of the newest batch that it found, so that the snapshot before it, which has the rows, need not be kept.
+    """
+
+    def _summary(self, snapshot_properties: dict[str, str] = EMPTY_DICT) -> Summary:
+        """At every attempt anew: another batch may have come."""
+        found = newest_batch(self._transaction.table_metadata, self._transaction._table.name()[-1])
+        return super()._summary({**snapshot_properties, **({TOKEN_BEFORE: found[0]} if found is not None else {})})
 
     def _validate_concurrency(self) -> None:
         """Files that are gone already are found while manifests are written, at every attempt."""

@@ -57,6 +57,16 @@ def parse_target(text: str) -> int | datetime | None:
     return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
 
 
+def is_of_another_life(table: Table, snapshot: Snapshot) -> bool:
+    """Was the table built anew since then? Such a commit has no past, so the two have nothing in common."""
+    by_id = {one.snapshot_id: one for one in table.metadata.snapshots}
+    past, at = set(), snapshot.snapshot_id
+    while (one := by_id.get(at)) is not None and at not in past:
+        past.add(at)
+        at = one.parent_snapshot_id or 0
+    return not any(one.snapshot_id in past for one in ancestors(table.metadata))
+
+
 def roll_back(table: Table, snapshot: Snapshot) -> None:
     """Make the snapshot the current one, unless somebody has changed the table meanwhile."""
     try:

@@ -25,11 +25,14 @@ from smelter.lake.forgotten import BECAUSE, Why, note_forgotten
 from smelter.lake.home import BRONZE, DEAD_LETTERS, RESOLUTIONS, Lake
 from smelter.lake.identities import Positions
 from smelter.lake.lease import DEFAULT_WAIT_SECONDS, lease
+from smelter.lake.recoveries import is_recovering
 from smelter.lake.removal import FORGOT, IDENTITY, REMOVAL, among, remove_identities, remove_rows
 from smelter.lake.tables import active_contract, ensure_tables, load_table
 from smelter.maintenance.forget_examples import NO_EXAMPLES, Examples, forget_examples
 from smelter.maintenance.forget_found import Found, look_for
 from smelter.maintenance.forget_words import read_condition
+from smelter.supervise.lock import RECOVER as RECOVERS
+from smelter.supervise.lock import holder
 
 _BATCH_SECONDS = 10.0  # a living stream commits what it has prepared long before that
 _POLL_SECONDS = 0.2
@@ -107,7 +110,17 @@ def _alone(lake: Lake, dataset: str, hooks: Hooks, wait_seconds: float) -> Itera
 
 
 def _let_batches_end(lake: Lake, dataset: str, hooks: Hooks) -> None:
-    """What is prepared and not committed may hold rows of the person: a living stream is waited for, briefly."""
+    """What is prepared and not committed may hold rows of the person: a living stream is waited for, briefly.
+
+    A recovery brings back what is in no table, so it comes first; one that begins now waits for the lease that we hold.
+    """
+    driver = holder(lake.run_folder(dataset))
+    if is_recovering(lake, dataset) or (driver is not None and driver.role == RECOVERS):
+        raise Refused(
+            f"a recovery of {dataset} was begun and has not ended: records of the person may be in no table just now",
+            data="nothing was changed",
+            next_step=f"smelt ingest {dataset} --recover ends it; then run this again",
+        )
     if waiting := lake.letter_batches(dataset).prepared():
         raise _unfinished(waiting[0].token, f"smelt dlq retire {dataset}")
     batches, end = lake.batches(dataset), time.monotonic() + _BATCH_SECONDS

@@ -17,7 +17,7 @@ from pyiceberg.table.refs import MAIN_BRANCH
 from pyiceberg.table.snapshots import Operation, Snapshot
 
 from smelter.lake.bookmarks import carries_bookmark
-from smelter.lake.commits import TOKEN, ancestors, told
+from smelter.lake.commits import ancestors, newest_batch, told
 from smelter.lake.home import BRONZE, DEAD_LETTERS
 from smelter.maintenance.subjects import Subject
 
@@ -69,11 +69,11 @@ def standing_of(metadata: TableMetadata, subject: Subject) -> dict[str, Any]:
     chain = list(ancestors(metadata))
     places = {one.snapshot_id: place for place, one in enumerate(chain)}
     moments = [_moment(one) for one in (*chain[:1], *chain[-1:])]
-    batch = _newest_batch(chain, subject)
+    batch = newest_batch(metadata, subject.name)
     return {
         "newest_snapshot_at": moments[0] if moments else None,
         "oldest_snapshot_at": moments[-1] if moments else None,
-        "newest_batch": None if batch is None else told(chain[places[batch]], TOKEN),
+        "newest_batch": None if batch is None else batch[0],
         "consumers": [
             {"table": one.table, "snapshot": one.snapshot, "snapshots_behind": places.get(one.snapshot)}
             for one in subject.consumers
@@ -110,8 +110,11 @@ def _holds(metadata: TableMetadata, chain: Sequence[Snapshot], subject: Subject)
         if name != MAIN_BRANCH:
             why = f"the {ref.snapshot_ref_type} {name} is on it"
             yield from (Hold(one, why) for one in _line(metadata, ref.snapshot_id))
-    if (newest := _newest_batch(chain, subject)) is not None:
-        yield Hold(newest, "it carries the newest batch of the stream, by which a restart knows that it is there")
+    if (newest := newest_batch(metadata, subject.name)) is not None:
+        yield Hold(
+            newest[1].snapshot_id,
+            "it carries the newest batch of the stream, by which a restart knows that it is there",
+        )
     yield from (
         Hold(one.parent_snapshot_id or 0, *_why_shrunk(subject, one)) for one in chain if _has_shrunk(one, chain)
     )
@@ -141,11 +144,6 @@ def way_back(subject: Subject, snapshot: int) -> str:
     """The command by which a table goes back to a snapshot."""
     reingest = " --and-reingest" if subject.namespace in (BRONZE, DEAD_LETTERS) else ""
     return f"smelt maintain rollback {subject} --to {snapshot}{reingest} --dry-run"
-
-
-def _newest_batch(chain: Sequence[Snapshot], subject: Subject) -> int | None:
-    tokens = ((told(one, TOKEN), one.snapshot_id) for one in chain)
-    return next((number for token, number in tokens if token and token.startswith(f"{subject.dataset}:")), None)
 
 
 def _line(metadata: TableMetadata, head: int) -> Iterator[int]:
