@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from datetime import UTC, datetime
 
 import pytest
 from people import (  # noqa: F401
@@ -26,13 +27,15 @@ from smelter.bronze.rewind import rewind
 from smelter.bronze.stream import Hooks as StreamHooks
 from smelter.errors import Refused
 from smelter.lake.commits import snapshot_of
-from smelter.lake.home import BRONZE, DEAD_LETTERS, SILVER
+from smelter.lake.home import BRONZE, DEAD_LETTERS, OPS, QUALITY, SILVER
 from smelter.lake.lease import lease
 from smelter.lake.tables import load_table
 from smelter.ledger.reconcile import reconcile
 from smelter.maintenance.holds import expiry_of
 from smelter.maintenance.rollback import rollback, what_would_be
 from smelter.maintenance.subjects import subjects_of
+from smelter.quality.records import record
+from smelter.quality.verdict import Decision, Example, Question, Result, Verdict
 from smelter.silver.build import Wishes, build_silver
 from smelter.supervise import lock
 from smelter.supervise.lock import only_driver
@@ -102,6 +105,23 @@ def test_a_rollback_of_bronze_that_was_killed_is_finished_by_the_same_command(sh
     assert [(row["_source"], row["_position"]) for row in shed.rows()] == before
     assert reconcile(shed.lake, shed.name).is_balanced
     check(shed)
+
+
+def test_what_checks_showed_of_a_person_does_not_come_back_with_a_rollback_of_their_verdicts(people: People) -> None:  # noqa: F811
+    people.arrive("a.json", event("zoe", 1), event("ann", 2))
+    source, at = people.source("a.json"), datetime.now(UTC)
+    examples = (Example(source, 0, "zoe"), Example(source, 1, "ann"))
+    result = Result("short ids", "regex", "user_id", "warn", False, 2.0, "short", "2 of 2 rows fail", 2, 2, examples)
+    verdict = Verdict((result,), 2, at, json.dumps({"results": []}))
+    record(people.lake, Question(people.name, "people@1", "increment", "run 1", at), verdict, Decision.PUBLISHED)
+    first = load_table(people.lake, OPS, QUALITY).metadata.current_snapshot_id
+    assert first is not None
+    people.forget(ZOE)
+    assert found_in_tables(people.lake, "zoe") == []
+    (subject,) = subjects_of(people.lake, ["ops.quality"])
+    rollback(people.lake, subject, first, RUN)
+    assert found_in_tables(people.lake, "zoe") == []
+    assert found_in_tables(people.lake, "ann") == [f"bronze.{people.name}", "ops.quality"]
 
 
 @pytest.mark.jvm
