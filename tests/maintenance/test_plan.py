@@ -99,7 +99,7 @@ def test_a_snapshot_that_was_rolled_back_to_is_as_young_as_the_commit_that_came_
     move_bookmark(shed.table(), {"somebody": "else"})
     subject, metadata = shed.with_policy(snapshot_seconds=3600), shed.table().metadata
     ended = datetime.fromtimestamp(metadata.snapshot_log[-1].timestamp_ms / 1000, UTC)
-    holds = replace(subject, dataset="nobody's")  # else it is held, because it carries the newest batch
+    holds = replace(subject, name="nobodys")  # else it is held, because it carries the newest batch
     assert first.snapshot_id not in expiry_of(metadata, holds, ended + hour - timedelta(milliseconds=1)).snapshots
     assert first.snapshot_id in expiry_of(metadata, holds, ended + hour).snapshots
 
