@@ -101,7 +101,9 @@ def test_a_rollback_of_bronze_that_was_killed_is_finished_by_the_same_command(sh
     assert (asked.returncode, "was begun and not finished" in asked.stderr) == (1, True)
     done = subprocess.run([*smelt, "--json"], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout)["reingested"]["written"] == 4
+    told = json.loads(done.stdout)
+    assert told["reingested"]["written"] == 4
+    assert told["from_snapshot"] == told["to_snapshot"], "it had gone back already"
     assert [(row["_source"], row["_position"]) for row in shed.rows()] == before
     assert reconcile(shed.lake, shed.name).is_balanced
     check(shed)
