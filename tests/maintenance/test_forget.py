@@ -124,6 +124,25 @@ def test_letters_are_read_as_far_as_they_can_be_read(people: People) -> None:  #
     assert {position for _, position in people.forgotten()} == {0, 1, 2, 3, 4}
 
 
+def test_a_letter_that_can_only_be_searched_takes_no_row_of_somebody_else_with_it(people: People) -> None:  # noqa: F811
+    people.arrive("a.json", "call u1 about u17, not JSON", "u1 and nobody else, not JSON", event("bob", 1))
+    people.edit("a.json", 0, event("u17", 2))
+    assert people.forget("user_id = 'u1'").found.unreadable_letters == 1
+    assert (people.users(), people.forgotten()) == (["bob", "u17"], {("a.json", 1)})
+    assert people.reconciled().bronze == 2
+    done = people.forget("user_id = 'u17'")
+    assert (done.found.bronze, done.found.dead_letters, done.found.unreadable_letters) == (1, 1, 1)
+    assert people.users() == ["bob"]
+    assert people.reconciled().forgotten == 2
+
+
+def test_whoever_has_a_longer_name_stays(people: People) -> None:  # noqa: F811
+    people.arrive("a.json", event("u17", 1), '{"usr": "u17", "event_id": "e2"}', '{"usr": "u1", "event_id": "e3"}')
+    people.forget("user_id = 'u1'")
+    assert people.forgotten() == {("a.json", 2)}
+    assert people.reconciled().dead_letters == 1
+
+
 def test_a_dry_run_says_the_same_and_changes_nothing(people: People) -> None:  # noqa: F811
     people.arrive("a.json", event("zoe", 1), event("zoe", 2, surprise=1), "zoe is no JSON", event("ann", 3))
     before = people.state()

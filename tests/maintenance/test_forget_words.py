@@ -9,7 +9,7 @@ import duckdb
 import pytest
 
 from smelter.contracts import parse_contract
-from smelter.maintenance.forget_letters import LetterReader
+from smelter.maintenance.forget_letters import How, LetterReader
 from smelter.maintenance.forget_words import read_condition
 from smelter.maintenance.person import decide, sql_of
 
@@ -102,7 +102,16 @@ def test_a_condition_means_what_it_says(where: str, is_meant: Callable[[Row], bo
         ("name = 'Zoë'", '{"who": "Zo\\u00eb"}', True),
         ("name = 'a\"b'", 'who: "a\\"b" and', True),
         ("name = 'ann'", "[" * 100_000, False),
+        ("name = 'u1'", "user=u17, not JSON", False),
+        ("name = 'u1'", "xu1 u1_2 u1ü, not JSON", False),
+        ("name = 'u1'", "user=u17;user=u1, not JSON", True),
+        ("name = 'u1'", "u1", True),
+        ("name = '+u1+'", "a+u1+b, not JSON", True),  # its ends are no word
+        ("name = '田中'", "田中さん, not JSON", True),  # no spaces between words
+        ("name = ''", "anything", False),
+        ("name = '' and n = 1", "1, not JSON", True),
     ],
 )
 def test_a_letter_is_meant_if_it_may_be_about_the_person(where: str, text: str, is_meant: bool) -> None:
-    assert LetterReader(CONTRACT, read_condition(where, CONTRACT)).is_meant(text) is is_meant
+    found = LetterReader(CONTRACT, read_condition(where, CONTRACT)).how(text)
+    assert (found is not How.NOT) is is_meant

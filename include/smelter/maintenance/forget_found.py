@@ -17,11 +17,12 @@ from smelter.lake.forgotten import Why, forgotten
 from smelter.lake.home import BRONZE, DEAD_LETTERS, RESOLUTIONS, SILVER, Lake
 from smelter.lake.identities import Positions, positions_of, positions_of_rows
 from smelter.lake.tables import find_table, load_table
-from smelter.maintenance.forget_letters import LetterReader
+from smelter.maintenance.forget_letters import How, LetterReader
 from smelter.maintenance.person import Condition, comparisons, sql_of
 from smelter.postgres import CATALOG_NAME
 
 _BATCH_ROWS = 20_000
+_NONE: Positions = np.empty(0, np.int64)
 _LETTERS = "select _source, _position, raw from {table}"
 _TEXTS = """
 select _source, _position, raw from dead_letters.resolutions where dataset = $dataset and raw is not null
@@ -48,18 +49,26 @@ class Found:
 def look_for(lake: Lake, contract: Contract, condition: Condition) -> Found:
     """Every record that the condition means, wherever a row of it is; also what an interrupted run left behind.
 
-    A record is meant as a whole: if its letter names the person, its row in bronze goes too.
+    A record is meant as a whole: if its letter names the person, its row in bronze goes too. But where a letter could
+    only be searched and the record has a row, the row decides: it can be read.
     """
     tables = _tables(lake, contract.dataset)
     _refuse_unless_asked(tables.get(SILVER), contract, condition)
     with connect(lake.root, catalog=lake.address) as explorer:
         rows = [_rows(explorer, name, contract.dataset, condition) for name in (BRONZE, SILVER) if name in tables]
-        letters, searched = _letters(explorer, contract, condition)
+        letters, texts = _letters(explorer, contract, condition)
     begun = forgotten(lake, contract.dataset, why=Why.FORGET)
-    meant = union(union(*rows, letters), _still_in(tables, begun))
+    readable = [tables[name] for name in (BRONZE, SILVER) if name in tables]
+    searched = _without_rows(union(letters.searched, texts.searched), readable)
+    meant = union(*rows, letters.read, texts.read, searched, _still_in(tables, begun))
     count = {name: _count(table, meant) for name, table in tables.items()}
     return Found(
-        count[BRONZE], count[DEAD_LETTERS], count[RESOLUTIONS], count.get(SILVER, 0), searched, identities=meant
+        count[BRONZE],
+        count[DEAD_LETTERS],
+        count[RESOLUTIONS],
+        count.get(SILVER, 0),
+        size(within(letters.searched, meant)),
+        identities=meant,
     )
 
 
@@ -70,6 +79,21 @@ def union(*parts: Mapping[str, Positions]) -> dict[str, Positions]:
         for source, positions in part.items():
             found.setdefault(source, []).append(positions)
     return {source: np.unique(np.concatenate(several)) for source, several in found.items()}
+
+
+def within(part: Mapping[str, Positions], whole: Mapping[str, Positions]) -> dict[str, Positions]:
+    """Those of the part that are in the whole too."""
+    return filled({source: np.intersect1d(one, whole[source]) for source, one in part.items() if source in whole})
+
+
+def filled(found: Mapping[str, Positions]) -> dict[str, Positions]:
+    """Without the sources that have none."""
+    return {source: positions for source, positions in found.items() if len(positions)}
+
+
+def size(found: Mapping[str, Positions]) -> int:
+    """How many records these are."""
+    return sum(len(positions) for positions in found.values())
 
 
 def _tables(lake: Lake, dataset: str) -> dict[str, Table]:
@@ -97,24 +121,39 @@ def _rows(explorer: Explorer, namespace: str, dataset: str, condition: Condition
     return positions_of_rows(explorer.execute(question, bound).arrow())
 
 
-def _letters(explorer: Explorer, contract: Contract, condition: Condition) -> tuple[dict[str, Positions], int]:
-    """The letters whose text is about the person, their own or a corrected one; and how many were only searched."""
+@dataclass(frozen=True)
+class _Meant:
+    """Records whose text is about the person: as it reads, or only by a search."""
+
+    read: Mapping[str, Positions]
+    searched: Mapping[str, Positions]
+
+
+def _letters(explorer: Explorer, contract: Contract, condition: Condition) -> tuple[_Meant, _Meant]:
+    """The letters whose text is about the person; and the corrected or later texts that are."""
     reader = LetterReader(contract, condition)
     table = f"{CATALOG_NAME}.{DEAD_LETTERS}.{quoted_name(contract.dataset)}"
-    meant, searched = _read(reader, explorer.execute(_LETTERS.format(table=table)).batches(_BATCH_ROWS))
-    texts, _ = _read(reader, explorer.execute(_TEXTS, {"dataset": contract.dataset}).batches(_BATCH_ROWS))
-    return union(meant, texts), searched
+    letters = _read(reader, explorer.execute(_LETTERS.format(table=table)).batches(_BATCH_ROWS))
+    return letters, _read(reader, explorer.execute(_TEXTS, {"dataset": contract.dataset}).batches(_BATCH_ROWS))
 
 
-def _read(reader: LetterReader, batches: Iterator[pa.RecordBatch]) -> tuple[dict[str, Positions], int]:
-    parts, searched = [], 0
+def _read(reader: LetterReader, batches: Iterator[pa.RecordBatch]) -> _Meant:
+    read, searched = [], []
     for batch in batches:
-        chosen = []
-        for text in batch.column("raw").to_pylist():
-            chosen.append(reader.is_meant(text))
-            searched += reader.searched
-        parts.append(positions_of_rows(pa.Table.from_batches([batch]).filter(pa.array(chosen, pa.bool_()))))
-    return union(*parts), searched
+        hows = [reader.how(text) for text in batch.column("raw").to_pylist()]
+        read.append(_those(batch, [how is How.READ for how in hows]))
+        searched.append(_those(batch, [how is How.SEARCHED for how in hows]))
+    return _Meant(union(*read), union(*searched))
+
+
+def _those(batch: pa.RecordBatch, chosen: list[bool]) -> dict[str, Positions]:
+    return positions_of_rows(pa.Table.from_batches([batch]).filter(pa.array(chosen, pa.bool_())))
+
+
+def _without_rows(found: Mapping[str, Positions], tables: list[Table]) -> dict[str, Positions]:
+    """Those of them that have no row in one of the tables."""
+    held = union(*(positions_of(table, found) for table in tables)) if found else {}
+    return filled({source: np.setdiff1d(positions, held.get(source, _NONE)) for source, positions in found.items()})
 
 
 def _still_in(tables: Mapping[str, Table], begun: Mapping[str, Positions]) -> dict[str, Positions]:
@@ -122,8 +161,7 @@ def _still_in(tables: Mapping[str, Table], begun: Mapping[str, Positions]) -> di
     if not begun:
         return {}
     held = union(*(positions_of(table, begun) for table in tables.values()))
-    left = {source: np.intersect1d(positions, begun[source]) for source, positions in held.items()}
-    return {source: positions for source, positions in left.items() if len(positions)}
+    return within(held, begun)
 
 
 def _count(table: Table, meant: Mapping[str, Positions]) -> int:

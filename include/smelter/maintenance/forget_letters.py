@@ -7,46 +7,53 @@ stand anywhere in the text.
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from decimal import Decimal, InvalidOperation
+from enum import Enum, auto
 from typing import Any, Final
 from zoneinfo import ZoneInfo
 
 from smelter.contracts import Contract
 from smelter.contracts.model import FieldRules
 from smelter.contracts.rules import family
+from smelter.maintenance.forget_search import stands_in
 from smelter.maintenance.person import Comparison, Condition, Op, Value, Verdict, decide
 
 _WORDS: Final = {True: "true", False: "false"}
-_PART_OF_A_NUMBER = "[0-9.]"
 
 
 class _Unreadable(Exception):
     """The text is not a value of the field's type."""
 
 
-@dataclass
+class How(Enum):
+    """How a letter tells that it is about the person."""
+
+    NOT = auto()
+    READ = auto()
+    SEARCHED = auto()  # its text holds the values somewhere
+
+
+@dataclass(frozen=True)
 class LetterReader:
-    """Reads letters of one dataset by one condition. `searched` tells whether the last one was found by search only."""
+    """Reads letters of one dataset by one condition."""
 
     contract: Contract
     condition: Condition
-    searched: bool = False
 
-    def is_meant(self, text: str) -> bool:
+    def how(self, text: str) -> How:
         """Does the condition hold for the record whose text this is, as far as that can be told?"""
-        record, by_search = _members(text), _Search()
+        record, search = _members(text), _Search()
 
         def told(one: Comparison) -> Verdict:
             values = record.get(self.contract.source_names[one.field], [])
-            return _told(one, self.contract.fields[one.field], values, text, by_search)
+            return _told(one, self.contract.fields[one.field], values, text, search)
 
-        found = decide(self.condition, told) is True
-        self.searched = found and by_search.was_needed
-        return found
+        if decide(self.condition, told) is not True:
+            return How.NOT
+        return How.SEARCHED if search.was_needed else How.READ
 
 
 @dataclass
@@ -69,7 +76,7 @@ def _told(one: Comparison, rules: FieldRules, values: list[Any], text: str, sear
     if not one.names_values:
         return None
     search.was_needed = True
-    return any(_stands_in(text, value) for value in one.values)
+    return stands_in(text, one.values)
 
 
 def _members(text: str) -> Mapping[str, list[Any]]:
@@ -132,17 +139,3 @@ _READERS: dict[str, Callable[[str, FieldRules], Value]] = {
     **dict.fromkeys(("int", "long", "decimal"), _number),
     **dict.fromkeys(("float", "double"), lambda text, _rules: float(text)),
 }
-
-
-def _stands_in(text: str, value: Value) -> bool:
-    """Is the value anywhere in the text? A number only as a whole one."""
-    if isinstance(value, str):
-        return any(form in text for form in _forms(value))
-    if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
-        return False
-    return re.search(f"(?<!{_PART_OF_A_NUMBER}){re.escape(str(value))}(?!{_PART_OF_A_NUMBER})", text) is not None
-
-
-def _forms(value: str) -> Iterable[str]:
-    """The text itself, and as JSON writes it."""
-    return {value, json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1]}
