@@ -136,6 +136,14 @@ def test_a_letter_that_can_only_be_searched_takes_no_row_of_somebody_else_with_i
     assert people.reconciled().forgotten == 2
 
 
+def test_what_a_letter_does_not_tell_its_row_does(people: People) -> None:  # noqa: F811
+    people.arrive("a.json", '{"user": "u17", "event_id": "e1", "at": "long ago"}', '{"user": "u17", "at": "never"}')
+    people.edit("a.json", 0, event("u17", 1, 9))
+    assert people.forget("user_id = 'u17' and at < '2026-03-05T00:00:00Z'").found.dead_letters == 1
+    assert (people.users(), people.forgotten()) == (["u17"], {("a.json", 1)})
+    people.reconciled()
+
+
 def test_whoever_has_a_longer_name_stays(people: People) -> None:  # noqa: F811
     people.arrive("a.json", event("u17", 1), '{"usr": "u17", "event_id": "e2"}', '{"usr": "u1", "event_id": "e3"}')
     people.forget("user_id = 'u1'")

@@ -19,7 +19,7 @@ from smelter.contracts import Contract
 from smelter.contracts.model import FieldRules
 from smelter.contracts.rules import family
 from smelter.maintenance.forget_search import stands_in
-from smelter.maintenance.person import Comparison, Condition, Op, Value, Verdict, decide
+from smelter.maintenance.person import Comparison, Condition, Op, Value, Verdict, comparisons, decide
 
 _WORDS: Final = {True: "true", False: "false"}
 
@@ -33,7 +33,7 @@ class How(Enum):
 
     NOT = auto()
     READ = auto()
-    SEARCHED = auto()  # its text holds the values somewhere
+    SEARCHED = auto()  # not all could be read, and its text holds the values somewhere
 
 
 @dataclass(frozen=True)
@@ -45,38 +45,39 @@ class LetterReader:
 
     def how(self, text: str) -> How:
         """Does the condition hold for the record whose text this is, as far as that can be told?"""
-        record, search = _members(text), _Search()
-
-        def told(one: Comparison) -> Verdict:
-            values = record.get(self.contract.source_names[one.field], [])
-            return _told(one, self.contract.fields[one.field], values, text, search)
-
-        if decide(self.condition, told) is not True:
+        record = _members(text)
+        heard = {id(one): self._told(one, record, text) for one in comparisons(self.condition)}
+        if decide(self.condition, lambda one: heard[id(one)].verdict) is not True:
             return How.NOT
-        return How.SEARCHED if search.was_needed else How.READ
+        is_read = decide(self.condition, lambda one: heard[id(one)].is_read and heard[id(one)].verdict)
+        return How.READ if is_read else How.SEARCHED
+
+    def _told(self, one: Comparison, record: Mapping[str, list[Any]], text: str) -> _Told:
+        """What a letter says of one comparison: by a value of the field, or by a look at the whole text."""
+        rules, values = self.contract.fields[one.field], record.get(self.contract.source_names[one.field], [])
+        if one.op in (Op.IS_NULL, Op.IS_NOT_NULL):
+            return _Told(one.holds(next((str(value) for value in values if value is not None), None)), bool(record))
+        verdicts, is_clear = [], bool(values)
+        for value in values:
+            try:
+                verdicts.append(one.holds(_read(value, rules)))
+            except _Unreadable:
+                is_clear = False
+        if any(verdicts) or is_clear:
+            return _Told(any(verdicts), is_read=True)
+        return _Told(_searched(one, rules, text) if one.names_values else None, is_read=False)
 
 
-@dataclass
-class _Search:
-    was_needed: bool = False
+@dataclass(frozen=True)
+class _Told:
+    """What a letter says of one comparison, and whether a value of the field said it."""
+
+    verdict: Verdict
+    is_read: bool
 
 
-def _told(one: Comparison, rules: FieldRules, values: list[Any], text: str, search: _Search) -> Verdict:
-    """What a letter says of one comparison: by a value of the field, or by a look at the whole text."""
-    if one.op in (Op.IS_NULL, Op.IS_NOT_NULL):
-        return one.holds(next((str(value) for value in values if value is not None), None))
-    verdicts, is_clear = [], bool(values)
-    for value in values:
-        try:
-            verdicts.append(one.holds(_read(value, rules)))
-        except _Unreadable:
-            is_clear = False
-    if any(verdicts) or is_clear:
-        return any(verdicts)
-    if not one.names_values:
-        return None
-    search.was_needed = True
-    return stands_in(text, one.values)
+def _searched(one: Comparison, rules: FieldRules, text: str) -> Verdict:
+    return stands_in(text, one.values, lambda number: _READERS[family(rules.kind)](number, rules))
 
 
 def _members(text: str) -> Mapping[str, list[Any]]:

@@ -4,27 +4,39 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from decimal import Decimal
 
 from smelter.maintenance.person import Value, Verdict
 
-_PART_OF_A_NUMBER = "[0-9.]"
+_NUMBER = re.compile(r"(?:\d+(?:\.\d+)?|(?<!\d)\.\d+)(?:[eE][-+]?\d+(?!\w))?")
+
+ReadNumber = Callable[[str], Value]  # a number of the text as one of the field's type
 
 
-def stands_in(text: str, values: Iterable[Value]) -> Verdict:
+def stands_in(text: str, values: Iterable[Value], read: ReadNumber) -> Verdict:
     """Is one of the values anywhere in the text? Nothing if that cannot be told of any of them."""
-    verdicts = [one for one in (_stands_in(text, value) for value in values) if one is not None]
+    verdicts = [one for one in (_stands_in(text, value, read) for value in values) if one is not None]
     return any(verdicts) if verdicts else None
 
 
-def _stands_in(text: str, value: Value) -> Verdict:
-    """An empty text stands everywhere, and says nothing."""
+def _stands_in(text: str, value: Value, read: ReadNumber) -> Verdict:
+    """Times and truths can be written in too many ways, and an empty text stands everywhere: these tell nothing."""
     if isinstance(value, str):
         return any(_is_word_in(text, form) for form in _forms(value)) if value else None
     if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
-        return False
-    return re.search(f"(?<!{_PART_OF_A_NUMBER}){re.escape(str(value))}(?!{_PART_OF_A_NUMBER})", text) is not None
+        return None
+    return value in _numbers(text, read)
+
+
+def _numbers(text: str, read: ReadNumber) -> Iterator[Value]:
+    """Every number of the text; with a dash before it, it counts with and without, because a dash may be none."""
+    for found in _NUMBER.finditer(text):
+        signs = ("", "-") if text[found.start() - 1 : found.start()] == "-" else ("",)
+        for sign in signs:
+            with suppress(ValueError, ArithmeticError):
+                yield read(sign + found.group())
 
 
 def _is_word_in(text: str, word: str) -> bool:
