@@ -92,7 +92,7 @@ def test_it_lists_what_still_holds_values_and_when_it_goes(smelt: Smelt, people:
     assert (found["dataset"], found["where"], found["dry_run"]) == (people.name, ZOE, False)
     assert found["run"].startswith("forget:20")
     assert found["found"] == {
-        "bronze": 1, "dead_letters": 1, "resolutions": 0, "silver": 0, "unreadable_letters": 0
+        "bronze": 1, "dead_letters": 1, "resolutions": 0, "silver": 0, "unreadable_letters": 0, "letters_emptied": 0
     }  # fmt: skip
     assert (found["silver"], found["gold"]) == (None, [])
     file, *snapshots, bin_ = found["still_there"]

@@ -21,7 +21,7 @@ from smelter.orchestration.forms import forget_params
 EVENTS = Dataset("events", "", Path("/nowhere"))
 UNSEEN = ["two\nlines", "end\n", "\x1b[31mred", "tab\there", "\u202egnihtyna", "zero\u200bwidth", "\x7f"]
 HOSTILE = "user_id = ''; drop table bronze.events; -- $(touch x) --dry-run {{ 7 * 7 }} `rm -rf /` \"é\""
-FOUND = {"bronze": 12, "dead_letters": 1, "resolutions": 0, "silver": 9, "unreadable_letters": 2}
+FOUND = {"bronze": 12, "dead_letters": 1, "resolutions": 0, "silver": 9, "unreadable_letters": 2, "letters_emptied": 1}
 YOURS = {"what": "landing file", "where": "landing/events/a.jsonl", "goes": None, "why": "yours"}
 KEPT = {"what": "older snapshots", "where": "bronze.events", "goes": "2026-11-03T12:00:09.1+00:00", "why": "kept 24h"}
 GONE: dict[str, Any] = {
@@ -60,6 +60,7 @@ def test_who_approves_a_forgetting_sees_what_leaves_and_what_still_holds_values(
         "  resolutions: 0 rows would leave",
         "  silver: 9 rows would leave",
         "  2 of the letters could only be searched for the values",
+        "  letters emptied: 1; they stay, because they are about files",
         "  page that names one of them would leave: quality/events.html",
         "  would still be there: landing file, yours: landing/events/a.jsonl",
         "  would still be there: older snapshots, goes after 2026-11-03 12:00 UTC; kept 24h: bronze.events",
@@ -79,8 +80,10 @@ def test_a_long_condition_is_shown_to_its_last_letter_and_only_to_whoever_approv
 
 
 def test_nobody_is_asked_to_forget_what_is_not_there() -> None:
-    none = {**GONE, "found": {**FOUND, "bronze": 0, "dead_letters": 0, "silver": 0}}
-    assert "nobody is asked" in ask_about_forgetting(none, forget())["needless"]
+    none = {**FOUND, "bronze": 0, "dead_letters": 0, "silver": 0, "letters_emptied": 0}
+    assert "nobody is asked" in ask_about_forgetting({**GONE, "found": none}, forget())["needless"]
+    only_emptied = {**none, "letters_emptied": 1}
+    assert ask_about_forgetting({**GONE, "found": only_emptied}, forget())["needless"] == ""
 
 
 def test_a_forgetting_says_what_left_and_the_name_of_the_run() -> None:

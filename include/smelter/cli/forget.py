@@ -111,7 +111,7 @@ def _as_dict(
 
 
 def _counts(found: Found) -> dict[str, int]:
-    names = ("bronze", "dead_letters", "resolutions", "silver", "unreadable_letters")
+    names = ("bronze", "dead_letters", "resolutions", "silver", "unreadable_letters", "letters_emptied")
     return {name: getattr(found, name) for name in names}
 
 
@@ -127,6 +127,8 @@ def _print(done: Forgotten, where: str, left: Sequence[StillThere], followed: Fo
     print(f"{done.dataset}: {said} {'would leave' if dry_run else 'are forgotten'}")
     if found.unreadable_letters:
         print(f"  {found.unreadable_letters:,} of the letters could only be searched for the values that are named")
+    if found.letters_emptied:
+        print(f"  letters emptied: {found.letters_emptied:,}; they stay, because they are about files and not a record")
     for page in done.examples.pages:
         print(f"  removed, because it named one of them: {printable(page)}")
     print_followed(followed)

@@ -22,6 +22,7 @@ from pyiceberg.types import TimestamptzType
 from smelter.errors import Unreachable
 
 Positions = npt.NDArray[np.int64]
+ABOUT_FILES = frozenset({"file_changed", "file_unreadable", "file_too_large", "truncated_batch"})  # reasons of letters
 
 
 def positions_of(table: Table, sources: Iterable[str]) -> dict[str, Positions]:
@@ -43,8 +44,7 @@ def positions_of_rows(rows: pa.Table) -> dict[str, Positions]:
 
 def letters_about_files(letters: Table, sources: Iterable[str]) -> dict[str, tuple[int, str]]:
     """The letter about the file itself that a source has, if it has one: its position and reason."""
-    reasons = {"file_changed", "file_unreadable", "file_too_large", "truncated_batch"}
-    condition = And(In(term="_source", literals=set(sources)), In(term="reason", literals=reasons))
+    condition = And(In(term="_source", literals=set(sources)), In(term="reason", literals=set(ABOUT_FILES)))
     with files_needed(letters):
         rows = letters.scan(row_filter=condition, selected_fields=("_source", "_position", "reason")).to_arrow()
     return {row["_source"]: (row["_position"], row["reason"]) for row in rows.to_pylist()}

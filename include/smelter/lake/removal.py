@@ -1,4 +1,4 @@
-"""Rows leave a table, in one commit that says who took them out; files with other rows in them are written anew.
+"""Rows leave a table, or lose a part of what they say, in one commit that says who did it; files are written anew.
 
 Safe to kill and to repeat: the commit is whole or not there, and rows that have left are not found a second time. The
 caller holds the table's lease, so that nobody rewrites its files meanwhile; whoever only adds rows is not disturbed.
@@ -36,6 +36,7 @@ FORGOT = "smelter.forgotten"  # this run noted identities in ops.forgotten: whoe
 RETIRED = "smelter.retention"  # the time of the rows was up: whoever made rows of them keeps his
 
 IsGone = Callable[[pa.RecordBatch], pa.Array]  # for each row: does it leave?
+Change = Callable[[pa.RecordBatch], pa.RecordBatch]  # the same records, as they are written anew
 
 
 @dataclass(frozen=True)
@@ -90,34 +91,64 @@ def remove_rows(
     table: Table, where: BooleanExpression, columns: tuple[str, ...], is_gone: IsGone, summary: Mapping[str, str]
 ) -> int:
     """Take rows out of the files that `where` cannot rule out; `is_gone` sees these columns. One file at a time."""
+    return _exchange(table, where, columns, is_gone, None, summary)
+
+
+def change_rows(
+    table: Table,
+    where: BooleanExpression,
+    columns: tuple[str, ...],
+    is_meant: IsGone,
+    change: Change,
+    summary: Mapping[str, str],
+) -> int:
+    """Write rows anew in the files that `where` cannot rule out; `is_meant` sees these columns, `change` all."""
+    return _exchange(table, where, columns, is_meant, change, summary)
+
+
+def _exchange(
+    table: Table,
+    where: BooleanExpression,
+    columns: tuple[str, ...],
+    is_meant: IsGone,
+    change: Change | None,
+    summary: Mapping[str, str],
+) -> int:
     with catalog_errors(".".join(table.name())), files_needed(table):
-        files = _rewritten(table, where, columns, is_gone)
+        files = _rewritten(table, where, columns, is_meant, change)
         if files.rows:
             _commit(table, files, summary)
         return files.rows
 
 
-def _rewritten(table: Table, where: BooleanExpression, columns: tuple[str, ...], is_gone: IsGone) -> _Files:
+def _rewritten(
+    table: Table, where: BooleanExpression, columns: tuple[str, ...], is_meant: IsGone, change: Change | None
+) -> _Files:
     writer = DataFileWriter(TableShape.of(table))
-    old, removed = [], 0
+    old, meant = [], 0
     for task in table.scan(row_filter=where).plan_files():
         whole = FileScanTask(task.file, task.delete_files)
         rows = list(read_columns(table, [whole], *columns))
-        gone = sum(pc.sum(is_gone(batch)).as_py() or 0 for batch in rows)
-        if gone:
+        found = sum(pc.sum(is_meant(batch)).as_py() or 0 for batch in rows)
+        if found:
             old.append(whole)
-            removed += gone
-            if gone < sum(batch.num_rows for batch in rows):
-                _keep_others(table, whole, is_gone, writer)
-    return _Files(old, writer.finish(), removed)
+            meant += found
+            if change is not None or found < sum(batch.num_rows for batch in rows):
+                _write_anew(table, whole, is_meant, change, writer)
+    return _Files(old, writer.finish(), meant)
 
 
-def _keep_others(table: Table, file: FileScanTask, is_gone: IsGone, writer: DataFileWriter) -> None:
+def _write_anew(
+    table: Table, file: FileScanTask, is_meant: IsGone, change: Change | None, writer: DataFileWriter
+) -> None:
+    """The other rows as they are, and those that are meant as they are changed, if they stay at all."""
     shape = TableShape.of(table)
     for batch in read_columns(table, [file], *table.schema().column_names):
-        kept = batch.filter(pc.invert(is_gone(batch)))
-        if kept.num_rows:
-            writer.add(shape.conform(kept, {}))
+        mask = is_meant(batch)
+        kept = [batch.filter(pc.invert(mask)), *([] if change is None else [change(batch.filter(mask))])]
+        for rows in kept:
+            if rows.num_rows:
+                writer.add(shape.conform(rows, {}))
 
 
 def _commit(table: Table, files: _Files, summary: Mapping[str, str]) -> None:

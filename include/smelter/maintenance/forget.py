@@ -10,7 +10,7 @@ from __future__ import annotations
 import secrets
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -24,10 +24,11 @@ from smelter.lake.derived import move_bookmark
 from smelter.lake.forgotten import BECAUSE, Why, note_forgotten
 from smelter.lake.home import BRONZE, DEAD_LETTERS, RESOLUTIONS, Lake
 from smelter.lake.identities import Positions
-from smelter.lake.lease import DEFAULT_WAIT_SECONDS, lease
+from smelter.lake.lease import DEFAULT_WAIT_SECONDS, Lease, lease
 from smelter.lake.recoveries import is_recovering
 from smelter.lake.removal import FORGOT, IDENTITY, REMOVAL, among, remove_identities, remove_rows
 from smelter.lake.tables import active_contract, ensure_tables, load_table
+from smelter.maintenance.forget_emptied import empty_letters, empty_resolutions
 from smelter.maintenance.forget_examples import NO_EXAMPLES, Examples, forget_examples
 from smelter.maintenance.forget_found import Found, look_for
 from smelter.maintenance.forget_words import read_condition
@@ -92,9 +93,11 @@ def forget(
             return Forgotten(dataset, contract, found, at, examples=examples)
         hooks.reach("found")
         run = f"forget:{at:%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
+        departure = _Departure(lake, dataset, run, because, hooks, wait_seconds)
+        departure.empty(found)
         note_forgotten(lake, dataset, found.identities, run, Why.FORGET, at, because)
         hooks.reach("noted")
-        _Departure(lake, dataset, run, because, hooks, wait_seconds).leave(found)
+        departure.leave(found)
         return Forgotten(dataset, contract, found, at, run, examples)
 
 
@@ -153,8 +156,22 @@ class _Departure:
     hooks: Hooks
     wait_seconds: float
 
+    @property
+    def _summary(self) -> dict[str, str]:
+        return {REMOVAL: self.run, **({BECAUSE: self.because} if self.because else {})}
+
+    def empty(self, found: Found) -> None:
+        """Before identities are noted: what is noted is ended by the next run, whatever its condition."""
+        if not found.emptied:
+            return
+        with self._resolutions_lease():
+            empty_resolutions(self.lake, self.dataset, found.emptied, self._summary)
+        self.hooks.reach("resolutions_emptied")
+        empty_letters(self.lake, self.dataset, found.emptied, self._summary)
+        self.hooks.reach("letters_emptied")
+
     def leave(self, found: Found) -> None:
-        summary = {REMOVAL: self.run, **({BECAUSE: self.because} if self.because else {})}
+        summary = self._summary
         remove_identities(load_table(self.lake, DEAD_LETTERS, self.dataset), found.identities, summary)
         self.hooks.reach("letters_left")
         self._resolutions(found.identities, summary)
@@ -170,8 +187,11 @@ class _Departure:
         def is_gone(rows: pa.RecordBatch) -> pa.Array:
             return pc.and_(pc.equal(rows.column("dataset"), self.dataset), is_record(rows))
 
-        what = f"smelt forget {self.dataset}"
         where = And(EqualTo(term="dataset", value=self.dataset), In(term="_source", literals=set(identities)))
-        with lease(self.lake, DEAD_LETTERS, RESOLUTIONS, what, self.wait_seconds, self.hooks.say):
+        with self._resolutions_lease():
             table = load_table(self.lake, DEAD_LETTERS, RESOLUTIONS)
             remove_rows(table, where, ("dataset", *IDENTITY), is_gone, summary)
+
+    def _resolutions_lease(self) -> AbstractContextManager[Lease]:
+        what = f"smelt forget {self.dataset}"
+        return lease(self.lake, DEAD_LETTERS, RESOLUTIONS, what, self.wait_seconds, self.hooks.say)

@@ -15,7 +15,7 @@ from smelter.explore import Explorer, connect
 from smelter.explore.quoting import quoted_name
 from smelter.lake.forgotten import Why, forgotten
 from smelter.lake.home import BRONZE, DEAD_LETTERS, RESOLUTIONS, SILVER, Lake
-from smelter.lake.identities import Positions, positions_of, positions_of_rows
+from smelter.lake.identities import ABOUT_FILES, Positions, positions_of, positions_of_rows
 from smelter.lake.tables import find_table, load_table
 from smelter.maintenance.forget_letters import How, LetterReader
 from smelter.maintenance.person import Condition, comparisons, sql_of
@@ -38,37 +38,48 @@ class Found:
     resolutions: int = 0
     silver: int = 0
     unreadable_letters: int = 0  # of the dead letters, those whose text could only be searched
+    letters_emptied: int = 0  # they are about files and stay: their texts go
     identities: Mapping[str, Positions] = field(default_factory=dict, repr=False)
+    emptied: Mapping[str, Positions] = field(default_factory=dict, repr=False)
 
     @property
     def is_nobody(self) -> bool:
         """Is there nothing of the person?"""
-        return not (self.bronze or self.dead_letters or self.resolutions or self.silver)
+        return not (self.bronze or self.dead_letters or self.resolutions or self.silver or self.letters_emptied)
+
+    @property
+    def sources(self) -> set[str]:
+        """Where the person was read from."""
+        return {*self.identities, *self.emptied}
 
 
 def look_for(lake: Lake, contract: Contract, condition: Condition) -> Found:
     """Every record that the condition means, wherever a row of it is; also what an interrupted run left behind.
 
     A record is meant as a whole: if its letter names the person, its row in bronze goes too. But where a letter could
-    only be searched and the record has a row, the row decides: it can be read.
+    only be searched and the record has a row, the row decides: it can be read. And a letter about a file stands for all
+    that is still to come from it: it stays, and is emptied.
     """
     tables = _tables(lake, contract.dataset)
     _refuse_unless_asked(tables.get(SILVER), contract, condition)
     with connect(lake.root, catalog=lake.address) as explorer:
         rows = [_rows(explorer, name, contract.dataset, condition) for name in (BRONZE, SILVER) if name in tables]
-        letters, texts = _letters(explorer, contract, condition)
+        told, files = _letters(explorer, contract, condition), _about_files(explorer, contract.dataset)
     begun = forgotten(lake, contract.dataset, why=Why.FORGET)
-    readable = [tables[name] for name in (BRONZE, SILVER) if name in tables]
-    searched = _without_rows(union(letters.searched, texts.searched), readable)
-    meant = union(*rows, letters.read, texts.read, searched, _still_in(tables, begun))
+    whole = union(*rows, _still_in(tables, begun))
+    by_search = _without_rows(told.searched, [tables[name] for name in (BRONZE, SILVER) if name in tables])
+    meant = union(whole, without(union(told.read, by_search), files))
+    emptied = without(within(union(told.read, told.searched), files), whole)
     count = {name: _count(table, meant) for name, table in tables.items()}
     return Found(
         count[BRONZE],
         count[DEAD_LETTERS],
         count[RESOLUTIONS],
         count.get(SILVER, 0),
-        size(within(letters.searched, meant)),
-        identities=meant,
+        size(within(told.unreadable, meant)),
+        _count(tables[DEAD_LETTERS], emptied),
+        meant,
+        emptied,
     )
 
 
@@ -89,6 +100,11 @@ def within(part: Mapping[str, Positions], whole: Mapping[str, Positions]) -> dic
 def filled(found: Mapping[str, Positions]) -> dict[str, Positions]:
     """Without the sources that have none."""
     return {source: positions for source, positions in found.items() if len(positions)}
+
+
+def without(found: Mapping[str, Positions], others: Mapping[str, Positions]) -> dict[str, Positions]:
+    """Those of them that are not among the others."""
+    return filled({source: np.setdiff1d(one, others.get(source, _NONE)) for source, one in found.items()})
 
 
 def size(found: Mapping[str, Positions]) -> int:
@@ -122,38 +138,48 @@ def _rows(explorer: Explorer, namespace: str, dataset: str, condition: Condition
 
 
 @dataclass(frozen=True)
-class _Meant:
-    """Records whose text is about the person: as it reads, or only by a search."""
+class _Told:
+    """Records whose texts are about the person: as they read, or only by a search."""
 
     read: Mapping[str, Positions]
     searched: Mapping[str, Positions]
+    unreadable: Mapping[str, Positions] = field(default_factory=dict)  # of them, those whose own letter was searched
 
 
-def _letters(explorer: Explorer, contract: Contract, condition: Condition) -> tuple[_Meant, _Meant]:
-    """The letters whose text is about the person; and the corrected or later texts that are."""
+def _letters(explorer: Explorer, contract: Contract, condition: Condition) -> _Told:
+    """The letters that are about the person, by their own text, a corrected or a later one."""
     reader = LetterReader(contract, condition)
     table = f"{CATALOG_NAME}.{DEAD_LETTERS}.{quoted_name(contract.dataset)}"
-    letters = _read(reader, explorer.execute(_LETTERS.format(table=table)).batches(_BATCH_ROWS))
-    return letters, _read(reader, explorer.execute(_TEXTS, {"dataset": contract.dataset}).batches(_BATCH_ROWS))
+    own = _read(reader, explorer.execute(_LETTERS.format(table=table)).batches(_BATCH_ROWS))
+    later = _read(reader, explorer.execute(_TEXTS, {"dataset": contract.dataset}).batches(_BATCH_ROWS))
+    return _Told(union(own.read, later.read), union(own.searched, later.searched), own.searched)
 
 
-def _read(reader: LetterReader, batches: Iterator[pa.RecordBatch]) -> _Meant:
+def _read(reader: LetterReader, batches: Iterator[pa.RecordBatch]) -> _Told:
     read, searched = [], []
     for batch in batches:
         hows = [reader.how(text) for text in batch.column("raw").to_pylist()]
         read.append(_those(batch, [how is How.READ for how in hows]))
         searched.append(_those(batch, [how is How.SEARCHED for how in hows]))
-    return _Meant(union(*read), union(*searched))
+    return _Told(union(*read), union(*searched))
 
 
 def _those(batch: pa.RecordBatch, chosen: list[bool]) -> dict[str, Positions]:
     return positions_of_rows(pa.Table.from_batches([batch]).filter(pa.array(chosen, pa.bool_())))
 
 
+def _about_files(explorer: Explorer, dataset: str) -> dict[str, Positions]:
+    """Letters that stand for a file and not for a record, as far as anybody knows by now."""
+    reasons = ", ".join(f"'{reason}'" for reason in sorted(ABOUT_FILES))
+    table = f"{DEAD_LETTERS}.{quoted_name(dataset)}"
+    return positions_of_rows(
+        explorer.execute(f"select _source, _position from {table} where reason in ({reasons})").arrow()  # noqa: S608
+    )
+
+
 def _without_rows(found: Mapping[str, Positions], tables: list[Table]) -> dict[str, Positions]:
     """Those of them that have no row in one of the tables."""
-    held = union(*(positions_of(table, found) for table in tables)) if found else {}
-    return filled({source: np.setdiff1d(positions, held.get(source, _NONE)) for source, positions in found.items()})
+    return without(found, union(*(positions_of(table, found) for table in tables))) if found else {}
 
 
 def _still_in(tables: Mapping[str, Table], begun: Mapping[str, Positions]) -> dict[str, Positions]:

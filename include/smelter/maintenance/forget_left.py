@@ -38,7 +38,7 @@ def still_there(lake: Lake, done: Forgotten, *, is_built: bool) -> list[StillThe
     names = list(_tables(lake, done))
     behind = [] if is_built else [one for one in names if one[0] in (SILVER, GOLD)]
     return [
-        *_files(lake, done.contract, done.found.identities),
+        *_files(lake, done.contract, done.found.sources),
         *(_rows_of(*one, done.dataset) for one in behind),
         *_snapshots(lake, done, [one for one in names if one not in behind]),
         *_trash(lake, {".".join(one) for one in names}),
@@ -50,8 +50,8 @@ def _tables(lake: Lake, done: Forgotten) -> Iterator[tuple[str, str]]:
     found, dataset = done.found, done.dataset
     held = {
         (BRONZE, dataset): found.bronze,
-        (DEAD_LETTERS, dataset): found.dead_letters,
-        (DEAD_LETTERS, RESOLUTIONS): found.resolutions,
+        (DEAD_LETTERS, dataset): found.dead_letters or found.letters_emptied,
+        (DEAD_LETTERS, RESOLUTIONS): found.resolutions or found.letters_emptied,
         (SILVER, dataset): found.silver,
     }
     yield from (name for name, rows in held.items() if rows)

@@ -17,6 +17,7 @@ ABOUT_FORGETTING = (
 )
 _WAIT = ("--wait", "600")  # for whoever else changes the tables; a wait is cheaper than a failed run
 _LEAVING = ("bronze", "dead_letters", "resolutions", "silver")
+_MEANT = (*_LEAVING, "letters_emptied")
 _LINE = 150  # characters
 _LONG_PATH = 80
 _MOST_OF_A_KIND = 3  # places that hold values; the command names all
@@ -36,7 +37,7 @@ def forget_words(form: Mapping[str, Any]) -> list[str]:
 
 def ask_about_forgetting(report: Mapping[str, Any], form: Mapping[str, Any]) -> dict[str, str]:
     """What the approval shows; where nothing is found there is no question."""
-    is_found = any(report["found"][place] for place in _LEAVING)
+    is_found = any(report["found"][place] for place in _MEANT)
     needless = "" if is_found else "no row and no letter matches, so nobody is asked"
     because = [f"because {form['because']}"] if form["because"] else []
     plan = [*because, "where", *_whole(report["where"]), tell_of_forget_plan(report)]
@@ -60,6 +61,8 @@ def _found_lines(report: Mapping[str, Any], leave: str) -> list[str]:
     lines += [f"  {place.replace('_', ' ')}: {counted(found[place], 'row')} {leave}" for place in _LEAVING]
     if found["unreadable_letters"]:
         lines.append(f"  {found['unreadable_letters']:,} of the letters could only be searched for the values")
+    if found["letters_emptied"]:
+        lines.append(f"  letters emptied: {found['letters_emptied']:,}; they stay, because they are about files")
     pages = [f"  page that names one of them {leave}: {page}" for page in report["pages_removed"]]
     return [*lines, *first(pages, "pages")]
 
