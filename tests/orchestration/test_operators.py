@@ -85,6 +85,40 @@ def test_what_names_a_person_is_in_no_failure_and_not_where_the_log_shows_the_co
     assert "maria" not in log
 
 
+ECHOES = [
+    ('user_id = "alice@example.com"', '--where: `"alice@example.com"` is not a value of `user_id`'),
+    ("user_id = 'alice smith'", "--where: `'alice smith'`: and alice alone, or Smith."),
+    ("user_id = alice", "--where: `alice` is not a value"),
+    ("user_id = alice@example.com", "--where: no field `alice`; no field `example.com`"),
+    ("user_id = 'alice", "--where: `user_id = 'alice` is not a condition"),
+    ("user_id = 'O''alice'", "Conversion Error: could not cast O'alice, or 'O''alice'"),
+    ("user_id in ('bob', 'alice') and n = 471100004711", "--where: `(...'alice'` and 471100004711 and bob"),
+    ("user_id = '" + "alice" * 60 + "'", "--where: `'" + "alice" * 20 + "` is not a value"),
+    ("user_id = 'x-alice-1990'", "ALICE was born in 1990."),
+]
+
+
+@pytest.mark.parametrize(("condition", "echo"), ECHOES)
+def test_no_part_of_a_condition_that_a_command_repeats_is_in_a_log_or_a_failure(
+    lake: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], condition: str, echo: str
+) -> None:
+    program = f"import sys; print({echo!r}, 'next: smelt dlq', sep=chr(10), file=sys.stderr); sys.exit(2)"
+    monkeypatch.setattr(smelt_operator, "smelt", lambda _lake: [sys.executable, "-c", program])
+    with pytest.raises(AirflowFailException) as refused:
+        run("forget", "events", f"--where={condition}", tells=lambda _: "")
+    log = capsys.readouterr().out
+    for told in (str(refused.value), log):
+        assert "smelt forget events --where=…" in told
+        assert "next: smelt dlq" in told, "what helps stays"
+        assert not any(name in told.lower() for name in ("alice", "smith", "bob", "example", "4711", "1990"))
+
+
+def test_where_nothing_is_hidden_every_word_is_shown(lake: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(AirflowFailException, match="say what to do: --drain"):
+        run("ingest", "events")
+    assert "…" not in capsys.readouterr().out
+
+
 def test_a_command_that_fails_after_a_part_of_its_work_says_first_what_it_did(
     lake: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -19,6 +19,7 @@ from airflow.sdk import BaseOperator
 from airflow.sdk.exceptions import AirflowException, AirflowFailException
 
 from smelter.errors import Unreachable
+from smelter.orchestration.hidden import Hidden, shown_words
 from smelter.settings import load_settings
 from smelter.supervise.launch import environment_of, smelt
 
@@ -29,7 +30,6 @@ Form = Mapping[str, Any]
 Words = Sequence[str] | Callable[[Form], Sequence[str]]
 ITS_NAME = "{{ task.about }}"  # the name in the grid of one task of many
 _KEPT_LINES = 40
-_NAMES_A_PERSON = "--where="  # what follows is for the command only
 _GRACE_SECONDS = 4  # Airflow kills the whole group 5 s after it asked
 
 
@@ -59,6 +59,7 @@ class SmeltOperator(BaseOperator):
         self.about = about
         self.plan = plan
         self._process: subprocess.Popen[str] | None = None
+        self._hidden = Hidden()
 
     def execute(self, context: Context) -> Any:
         """Run the command to its end; with `tells`, its report is the task's result, or what `keeps` makes of it."""
@@ -85,7 +86,8 @@ class SmeltOperator(BaseOperator):
 
     def _run(self, words: list[str]) -> tuple[int, list[str], list[str]]:
         command = [*smelt(load_settings().values.lake), *words]
-        self.log.info("smelt %s", _shown(words))
+        self.log.info("smelt %s", shown_words(words))
+        self._hidden = Hidden.of(words)
         output: list[str] = []
         errors: deque[str] = deque(maxlen=_KEPT_LINES)
         pipes: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
@@ -104,7 +106,7 @@ class SmeltOperator(BaseOperator):
         for line in stream:
             lines.append(line.rstrip("\n"))
             if is_shown:
-                self.log.info("%s", line.rstrip("\n"))
+                self.log.info("%s", self._hidden.shown(line.rstrip("\n")))
 
     def _told(self, output: list[str]) -> Any:
         if self.tells is None:
@@ -123,9 +125,7 @@ class SmeltOperator(BaseOperator):
     def _failure(self, words: list[str], code: int, said: str) -> AirflowException:
         is_worth_another = code < 0 or code >= Unreachable.exit_code
         kind = AirflowException if is_worth_another else AirflowFailException
-        for hidden in filter(None, (_hidden(word) for word in words)):
-            said = said.replace(hidden, "…")
-        return kind(f"smelt {_shown(words)} ended with {code}: {said}")
+        return kind(f"smelt {shown_words(words)} ended with {code}: {self._hidden.shown(said)}")
 
     def _form(self, context: Context) -> dict[str, Any]:
         """What a person answered, and when they did: the same moment for every task and attempt of the run."""
@@ -135,12 +135,3 @@ class SmeltOperator(BaseOperator):
         if self.plan is not None:
             form["planned"] = context["ti"].xcom_pull(task_ids=self.plan)
         return form
-
-
-def _shown(words: Sequence[str]) -> str:
-    """The command for a log: what names a person stays out of it, because a failure is told to a chat."""
-    return " ".join(f"{_NAMES_A_PERSON}…" if _hidden(word) else word for word in words)
-
-
-def _hidden(word: str) -> str:
-    return word.removeprefix(_NAMES_A_PERSON) if word.startswith(_NAMES_A_PERSON) else ""
