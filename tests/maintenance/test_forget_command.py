@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import json
+import pty
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -149,6 +151,30 @@ def test_what_is_no_plain_condition_is_refused_and_changes_nothing(
     assert said in done.err.splitlines()[0]
     assert "allowed: a field and a literal" in done.err
     assert refusing.users() == ["ann"]
+
+
+def test_the_condition_may_come_by_standard_input_where_nobody_else_sees_it(
+    smelt: Smelt,
+    people: People,  # noqa: F811
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    people.arrive("a.json", event("zoë", 1), event("ann", 2))
+    words = ("forget", people.name, "--where", "-")
+    for said, why in ((b" \n", "standard input is empty"), (b"\xff", "is not UTF-8"), (b"user_id", "not a comparison")):
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(said)))
+        done = smelt(people, *words)
+        assert (done.code, why in done.err) == (2, True), done
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO("user_id = 'zoë'\n".encode())))
+    assert smelt(people, *words, "--json").json["where"] == "user_id = 'zoë'"
+    assert people.users() == ["ann"]
+
+
+def test_nobody_is_waited_for_at_a_terminal(smelt: Smelt, refusing: People, monkeypatch: pytest.MonkeyPatch) -> None:
+    main, terminal = pty.openpty()
+    with open(main, "rb"), open(terminal, encoding="utf-8") as typed:  # noqa: PTH123
+        monkeypatch.setattr("sys.stdin", typed)
+        done = smelt(refusing, "forget", refusing.name, "--where", "-")
+    assert (done.code, done.err.splitlines()[0]) == (2, "--where -: standard input is a terminal")
 
 
 @pytest.fixture(scope="module")

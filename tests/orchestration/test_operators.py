@@ -113,6 +113,21 @@ def test_no_part_of_a_condition_that_a_command_repeats_is_in_a_log_or_a_failure(
         assert not any(name in told.lower() for name in ("alice", "smith", "bob", "example", "4711", "1990"))
 
 
+def test_a_condition_is_told_to_the_command_alone_and_not_to_whoever_looks_at_processes(
+    lake: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    condition = "user_id = 'josé' " + "or user_id = 'alice'" * 900
+    program = "import json, sys; print(json.dumps([sys.argv[1:], sys.stdin.buffer.read().decode()]))"
+    monkeypatch.setattr(smelt_operator, "smelt", lambda _lake: [sys.executable, "-c", program])
+    words, said = run("forget", "events", f"--where={condition}", "--dry-run", tells=lambda _: "")
+    assert words == ["forget", "events", "--where=-", "--dry-run", "--json"]
+    assert said == condition
+    assert run("status", tells=lambda _: "") == [["status", "--json"], ""]
+    monkeypatch.setattr(smelt_operator, "smelt", lambda _lake: [sys.executable, "-c", "import sys; sys.exit(2)"])
+    with pytest.raises(AirflowFailException, match="ended with 2"):  # it ends without hearing it
+        run("forget", "events", f"--where={condition}")
+
+
 def test_where_nothing_is_hidden_every_word_is_shown(lake: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(AirflowFailException, match="say what to do: --drain"):
         run("ingest", "events")

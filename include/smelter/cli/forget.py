@@ -13,7 +13,7 @@ from smelter.cli.building import Followed, follow, print_followed
 from smelter.cli.moments import moment
 from smelter.cli.session import complete_dataset, counted, plain_values, print_json, session_of
 from smelter.contracts.faults import printable
-from smelter.errors import SmelterError
+from smelter.errors import SmelterError, WrongUsage
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,7 +34,10 @@ def register(app: typer.Typer) -> None:
 def forget(
     context: typer.Context,
     dataset: Annotated[str, typer.Argument(metavar="DATASET", autocompletion=complete_dataset)],
-    where: Annotated[str, typer.Option("--where", metavar="CONDITION", help="Whom: \"user_id = 'u17'\".")],
+    where: Annotated[
+        str,
+        typer.Option("--where", metavar="CONDITION", help="Whom: \"user_id = 'u17'\"; - reads it from standard input."),
+    ],
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would leave, and what would stay.")] = False,
     because: Annotated[
         str, typer.Option("--because", metavar="TEXT", help="Why; kept beside the identities. Name nobody in it.")
@@ -58,6 +61,7 @@ def forget(
 
     session = session_of(context)
     (name,) = session.ingested(dataset)
+    where = _condition(where)
     lake = session.open_lake()
     if dry_run:
         done, followed, problem = would_forget(lake, name, where), Followed(), None
@@ -75,6 +79,29 @@ def forget(
     if problem is not None:
         raise problem
     followed.raise_failure()
+
+
+def _condition(where: str) -> str:
+    """As it was typed, or from standard input, where no other user of the machine can see whom it names."""
+    if where != "-":
+        return where
+    if sys.stdin.isatty():
+        raise _no_condition("standard input is a terminal")
+    try:
+        condition = sys.stdin.buffer.read().decode("utf-8").strip()
+    except UnicodeDecodeError:
+        raise _no_condition("what standard input has is not UTF-8") from None
+    if not condition:
+        raise _no_condition("standard input is empty")
+    return condition
+
+
+def _no_condition(why: str) -> WrongUsage:
+    return WrongUsage(
+        f"--where -: {why}",
+        data="nothing was changed",
+        next_step="smelt forget DATASET --where - < FILE, where the file holds the condition alone",
+    )
 
 
 def _followed(step: Any) -> tuple[Followed, SmelterError | None]:

@@ -11,7 +11,7 @@ NAMES_A_PERSON = "--where="  # what follows
 _HIDDEN = "…"
 _QUOTED = re.compile(r"'((?:[^']|'')*)'?|\"((?:[^\"]|\"\")*)\"?")
 _PART = re.compile(r"[^\s'\"`(),;=<>!|…]+")
-_GRAMMAR = frozenset("and or not in is null like between true false".split())
+_GRAMMAR = frozenset(["and", "or", "not", "in", "is", "null", "like", "between", "true", "false"])
 _SHORTEST_BEGINNING = 4  # characters of a word that was cut off, by which it would still be told
 
 
@@ -34,6 +34,11 @@ class Hidden:
             text = self._whole.sub(_HIDDEN, text)
         return _PART.sub(self._without_beginning, text) if self.conditions else text
 
+    @property
+    def piped(self) -> str | None:
+        """What the command reads from its standard input: its arguments can be seen by everybody on the machine."""
+        return self.conditions[0] if self.conditions else None
+
     @cached_property
     def _named(self) -> frozenset[str]:
         return frozenset(one for condition in self.conditions for one in _named(condition))
@@ -53,6 +58,11 @@ class Hidden:
 def shown_words(words: Sequence[str]) -> str:
     """The command for a log."""
     return " ".join(f"{NAMES_A_PERSON}{_HIDDEN}" if _condition(word) else word for word in words)
+
+
+def open_words(words: Sequence[str]) -> list[str]:
+    """The words that the process is started with."""
+    return [f"{NAMES_A_PERSON}-" if _condition(word) else word for word in words]
 
 
 def _condition(word: str) -> str:

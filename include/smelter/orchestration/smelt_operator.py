@@ -19,7 +19,7 @@ from airflow.sdk import BaseOperator
 from airflow.sdk.exceptions import AirflowException, AirflowFailException
 
 from smelter.errors import Unreachable
-from smelter.orchestration.hidden import Hidden, shown_words
+from smelter.orchestration.hidden import Hidden, open_words, shown_words
 from smelter.settings import load_settings
 from smelter.supervise.launch import environment_of, smelt
 
@@ -85,15 +85,17 @@ class SmeltOperator(BaseOperator):
             self._process.kill()
 
     def _run(self, words: list[str]) -> tuple[int, list[str], list[str]]:
-        command = [*smelt(load_settings().values.lake), *words]
+        command = [*smelt(load_settings().values.lake), *open_words(words)]
         self.log.info("smelt %s", shown_words(words))
         self._hidden = Hidden.of(words)
+        said = self._hidden.piped
         output: list[str] = []
         errors: deque[str] = deque(maxlen=_KEPT_LINES)
-        pipes: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-        environment = environment_of(os.environ)
-        with subprocess.Popen(command, env=environment, text=True, errors="backslashreplace", **pipes) as process:
+        pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "errors": "backslashreplace"}
+        pipes["stdin"] = subprocess.DEVNULL if said is None else subprocess.PIPE
+        with subprocess.Popen(command, env=environment_of(os.environ), encoding="utf-8", **pipes) as process:
             self._process = process
+            _tell(process, said)
             assert process.stdout is not None
             assert process.stderr is not None
             reader = threading.Thread(target=self._copy, args=(process.stderr, errors, True), daemon=True)
@@ -135,3 +137,13 @@ class SmeltOperator(BaseOperator):
         if self.plan is not None:
             form["planned"] = context["ti"].xcom_pull(task_ids=self.plan)
         return form
+
+
+def _tell(process: subprocess.Popen[str], said: str | None) -> None:
+    """It is shorter than a pipe is wide, so that nobody waits; a command that ended already does not hear it."""
+    if process.stdin is None or said is None:
+        return
+    with suppress(BrokenPipeError):
+        process.stdin.write(said)
+    with suppress(BrokenPipeError):
+        process.stdin.close()
