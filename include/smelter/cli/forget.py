@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import shlex
 import sys
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from smelter.cli.building import Followed, follow, print_followed
 from smelter.cli.moments import moment
-from smelter.cli.session import complete_dataset, counted, plain_values, print_json, session_of
+from smelter.cli.session import Session, complete_dataset, counted, plain_values, print_json, session_of
 from smelter.contracts.faults import printable
 from smelter.errors import SmelterError, WrongUsage
 
@@ -55,30 +55,61 @@ def forget(
     Only identities stay, in ops.forgotten: reconcile stays balanced, and neither --recover nor a replay brings a record
     back. Lists what still holds the values, with the day it goes. Safe to kill and to repeat.
     """
-    from smelter.maintenance.forget import forget as forget_person
-    from smelter.maintenance.forget import would_forget
-    from smelter.maintenance.forget_left import still_there
-
     session = session_of(context)
     (name,) = session.ingested(dataset)
     where = _condition(where)
-    lake = session.open_lake()
     if dry_run:
-        done, followed, problem = would_forget(lake, name, where), Followed(), None
+        found = _asked(session, name, where, build=build)
     else:
-        done = forget_person(lake, name, where, because, _hooks(), wait)
-        followed, problem = (
-            _followed(lambda: follow(session, name, wait)) if build and done.run is not None else (Followed(), None)
-        )
-    left = still_there(lake, done, is_built=build and problem is None)
+        found = _done(session, name, where, because, wait, build=build)
     if as_json:
-        print_json(_as_dict(done, where, left, followed, dry_run=dry_run))
+        print_json(_as_dict(found, where, dry_run=dry_run))
     else:
-        _print(done, where, left, followed, dry_run=dry_run)
-        _print_next(done, where, dry_run=dry_run, is_built=build)
-    if problem is not None:
-        raise problem
-    followed.raise_failure()
+        _print(found, where, dry_run=dry_run)
+        _print_next(found, where, dry_run=dry_run)
+    if found.problem is not None:
+        raise found.problem
+    found.followed.raise_failure()
+
+
+@dataclass(frozen=True)
+class _Outcome:
+    """What one run did or would do, and what is left of the person."""
+
+    done: Forgotten
+    left: Sequence[StillThere]
+    followed: Followed = field(default_factory=Followed)
+    problem: SmelterError | None = None  # of silver: should it refuse, what has left is told all the same
+    behind: Sequence[tuple[str, str]] = ()  # tables that have to follow still
+
+
+def _asked(session: Session, name: str, where: str, *, build: bool) -> _Outcome:
+    from smelter.maintenance.forget import would_forget
+    from smelter.maintenance.forget_left import made_of_them, still_there
+
+    lake = session.open_lake()
+    done = would_forget(lake, name, where)
+    return _Outcome(done, still_there(lake, done, [] if build else made_of_them(lake, done)))
+
+
+def _done(session: Session, name: str, where: str, because: str, wait: float, *, build: bool) -> _Outcome:
+    """Silver and gold follow this run, and an earlier one that they could not follow."""
+    from smelter.maintenance.forget import forget as forget_person
+    from smelter.maintenance.forget_behind import behind
+    from smelter.maintenance.forget_left import still_there
+
+    lake = session.open_lake()
+    done = forget_person(lake, name, where, because, _hooks(), wait)
+    before = behind(lake, name)
+    followed, problem = Followed(), None
+    if build and (done.run is not None or before):
+        try:
+            followed = follow(session, name, wait)
+        except SmelterError as trouble:
+            problem = trouble
+    after = behind(lake, name) if before else before
+    left = still_there(lake, done, after, [one for one in before if one not in after])
+    return _Outcome(done, left, followed, problem, after)
 
 
 def _condition(where: str) -> str:
@@ -104,26 +135,17 @@ def _no_condition(why: str) -> WrongUsage:
     )
 
 
-def _followed(step: Any) -> tuple[Followed, SmelterError | None]:
-    """Should silver refuse, what has left is told all the same."""
-    try:
-        return step(), None
-    except SmelterError as problem:
-        return Followed(), problem
-
-
 def _hooks() -> Hooks:
     from smelter.maintenance.forget import Hooks
 
     return Hooks(say=lambda line: print(line, file=sys.stderr, flush=True))
 
 
-def _as_dict(
-    done: Forgotten, where: str, left: Sequence[StillThere], followed: Followed, *, dry_run: bool
-) -> dict[str, Any]:
+def _as_dict(found: _Outcome, where: str, *, dry_run: bool) -> dict[str, Any]:
     from smelter.cli.gold import as_dict as gold_dict
     from smelter.cli.silver import as_dict as silver_dict
 
+    done, followed = found.done, found.followed
     return {
         "dataset": done.dataset,
         "where": where,
@@ -131,7 +153,7 @@ def _as_dict(
         "dry_run": dry_run,
         "found": _counts(done.found),
         "pages_removed": list(done.examples.pages),
-        "still_there": [plain_values(asdict(one)) for one in left],
+        "still_there": [plain_values(asdict(one)) for one in found.left],
         "silver": None if followed.silver is None else silver_dict(followed.silver),
         "gold": [] if followed.gold is None else gold_dict(followed.gold)["tables"],
     }
@@ -142,11 +164,19 @@ def _counts(found: Found) -> dict[str, int]:
     return {name: getattr(found, name) for name in names}
 
 
-def _print(done: Forgotten, where: str, left: Sequence[StillThere], followed: Followed, *, dry_run: bool) -> None:
+def _print(outcome: _Outcome, where: str, *, dry_run: bool) -> None:
+    if outcome.done.found.is_nobody:
+        follows = outcome.followed != Followed()
+        what = "silver and gold follow an earlier run" if follows else "nothing was changed"
+        print(f"{outcome.done.dataset}: no record is so ({printable(where)}); {what}")
+    else:
+        _print_found(outcome.done, dry_run=dry_run)
+    print_followed(outcome.followed)
+    _print_left(outcome.left)
+
+
+def _print_found(done: Forgotten, *, dry_run: bool) -> None:
     found = done.found
-    if found.is_nobody:
-        print(f"{done.dataset}: no record is so ({printable(where)}); nothing was changed")
-        return
     said = (
         f"{counted(found.bronze, 'row')} of bronze, {counted(found.dead_letters, 'dead letter')}, "
         f"{counted(found.resolutions, 'resolution')}, {counted(found.silver, 'row')} of silver"
@@ -158,8 +188,6 @@ def _print(done: Forgotten, where: str, left: Sequence[StillThere], followed: Fo
         print(f"  letters emptied: {found.letters_emptied:,}; they stay, because they are about files and not a record")
     for page in done.examples.pages:
         print(f"  removed, because it named one of them: {printable(page)}")
-    print_followed(followed)
-    _print_left(left)
 
 
 def _print_left(left: Sequence[StillThere]) -> None:
@@ -178,12 +206,13 @@ def _print_left(left: Sequence[StillThere]) -> None:
             print(f"  {what} {printable(one.where)}: {fate}")
 
 
-def _print_next(done: Forgotten, where: str, *, dry_run: bool, is_built: bool) -> None:
+def _print_next(outcome: _Outcome, where: str, *, dry_run: bool) -> None:
+    done = outcome.done
     if done.run is not None:
         print(f"run: {done.run}")
     if dry_run and not done.found.is_nobody:
         print(f"next: smelt forget {done.dataset} --where {shlex.quote(where)}")
-    elif done.run is not None and not is_built:
+    elif outcome.behind:
         print(f"next: smelt silver {done.dataset}, then smelt gold {done.dataset}")
     else:
         print(f"next: smelt reconcile {done.dataset}")

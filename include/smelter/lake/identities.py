@@ -25,9 +25,10 @@ Positions = npt.NDArray[np.int64]
 ABOUT_FILES = frozenset({"file_changed", "file_unreadable", "file_too_large", "truncated_batch"})  # reasons of letters
 
 
-def positions_of(table: Table, sources: Iterable[str]) -> dict[str, Positions]:
-    """The positions that the table holds of each of these sources."""
-    scan = table.scan(row_filter=In(term="_source", literals=set(sources)), selected_fields=("_source", "_position"))
+def positions_of(table: Table, sources: Iterable[str], snapshot: int | None = None) -> dict[str, Positions]:
+    """The positions that the table holds of each of these sources, or held at a snapshot."""
+    is_wanted = In(term="_source", literals=set(sources))
+    scan = table.scan(row_filter=is_wanted, selected_fields=("_source", "_position"), snapshot_id=snapshot)
     with files_needed(table):
         return positions_of_rows(scan.to_arrow())
 

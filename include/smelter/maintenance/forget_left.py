@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from pyiceberg.table import Table
-
 from smelter.contracts import Contract
 from smelter.contracts.times import seconds_of
 from smelter.lake import layout
-from smelter.lake.bookmarks import bookmark_of
 from smelter.lake.home import BRONZE, DEAD_LETTERS, GOLD, OPS, QUALITY, RESOLUTIONS, SILVER, Lake
 from smelter.lake.sources import path_of
 from smelter.lake.tables import find_table
 from smelter.maintenance.forget import Forgotten
+from smelter.maintenance.forget_behind import Name, gold_from
 
 
 @dataclass(frozen=True)
@@ -31,21 +29,27 @@ class StillThere:
     why: str
 
 
-def still_there(lake: Lake, done: Forgotten, *, is_built: bool) -> list[StillThere]:
-    """Files, rows, snapshots and trash. `is_built`: silver and gold have followed, or would."""
-    if done.found.is_nobody:
-        return []
-    names = list(_tables(lake, done))
-    behind = [] if is_built else [one for one in names if one[0] in (SILVER, GOLD)]
+def still_there(
+    lake: Lake, done: Forgotten, behind: Sequence[Name], caught_up: Sequence[Name] = ()
+) -> list[StillThere]:
+    """Files, rows, snapshots and trash. `behind`: tables of silver and gold that have not followed, or would not;
+    `caught_up`: those that have followed an earlier run only now.
+    """
+    names = dict.fromkeys((*_tables(lake, done), *caught_up))
     return [
         *_files(lake, done.contract, done.found.sources),
         *(_rows_of(*one, done.dataset) for one in behind),
         *_snapshots(lake, done, [one for one in names if one not in behind]),
-        *_trash(lake, {".".join(one) for one in names}),
+        *_trash(lake, {".".join(one) for one in (*names, *behind)}),
     ]
 
 
-def _tables(lake: Lake, done: Forgotten) -> Iterator[tuple[str, str]]:
+def made_of_them(lake: Lake, done: Forgotten) -> list[Name]:
+    """The tables of silver and gold that have rows of the person."""
+    return [one for one in _tables(lake, done) if one[0] in (SILVER, GOLD)]
+
+
+def _tables(lake: Lake, done: Forgotten) -> Iterator[Name]:
     """The tables that had rows of the person, and what is made from them."""
     found, dataset = done.found, done.dataset
     held = {
@@ -57,20 +61,9 @@ def _tables(lake: Lake, done: Forgotten) -> Iterator[tuple[str, str]]:
     yield from (name for name, rows in held.items() if rows)
     silver = find_table(lake, SILVER, dataset)
     if silver is not None and found.silver:
-        yield from ((GOLD, name) for name in _made_from(lake, silver))
+        yield from ((GOLD, name) for name, _snapshot in gold_from(lake, silver))
     if done.examples.rows:
         yield OPS, QUALITY
-
-
-def _made_from(lake: Lake, silver: Table) -> Iterator[str]:
-    """The gold tables that have read this silver."""
-    if not lake.catalog.namespace_exists(GOLD):
-        return
-    for _, name in sorted(lake.catalog.list_tables(GOLD)):
-        gold = find_table(lake, GOLD, name)
-        read = bookmark_of(gold) if gold is not None else None
-        if read is not None and read.table == str(silver.metadata.table_uuid):
-            yield name
 
 
 def _files(lake: Lake, contract: Contract, sources: Iterable[str]) -> Iterator[StillThere]:
@@ -99,7 +92,7 @@ def _rows_of(namespace: str, name: str, dataset: str) -> StillThere:
     return StillThere("rows", f"{namespace}.{name}", None, why)
 
 
-def _snapshots(lake: Lake, done: Forgotten, names: Iterable[tuple[str, str]]) -> Iterator[StillThere]:
+def _snapshots(lake: Lake, done: Forgotten, names: Iterable[Name]) -> Iterator[StillThere]:
     keep = done.contract.maintenance.snapshots
     goes = done.at + timedelta(seconds=seconds_of(keep))
     for namespace, name in names:
