@@ -71,3 +71,18 @@ def test_a_text_that_a_file_brought_and_an_undoing_took_back_goes_too(people: Pe
     assert people.forgotten() == {("a.json", 0)}
     assert found_in_tables(people.lake, "zoe") == []
     assert reconcile(people.lake, people.name).is_balanced
+
+
+def test_a_forgotten_record_of_a_reading_that_was_taken_back_is_no_record_of_the_file(people: People) -> None:  # noqa: F811
+    people.arrive_bytes("a.json", CUT)
+    people.rewrite("a.json", WHOLE)
+    run = people.replayed()
+    people.forget("user_id = 'p8'")
+    assert people.reconciled().forgotten == 1
+    people.undo(run)
+    found = people.reconciled()
+    assert (found.records, found.forgotten) == (3, 0)
+    people.replay()
+    assert people.users() == ["ann", "p4", "p5", "p6", "p7", "zoe", "zoe"], "the number of the record stays forgotten"
+    found = people.reconciled()
+    assert (found.records, found.forgotten) == (8, 1)

@@ -57,7 +57,8 @@ where c.outcome = 'discarded' and not exists (
 """
 _FORGOTTEN = """
 insert into held select distinct ?, f.source, f.position, '' from (
-  select source, unnest(range(first, last + 1)) as position from forgotten semi join expected using (source)
+  select f.source, unnest(range(f.first, least(f.last + 1, e.records))) as position
+  from forgotten f join expected e on e.source = f.source
 ) f anti join held h on h.source = f.source and h.position = f.position
 """
 RESOLUTION_COLUMNS = ("dataset", "_source", "_position", "outcome", "run", "resolved_at")
@@ -112,6 +113,8 @@ class Sheet:
 
     def forget(self, place: str, batches: Iterator[pa.RecordBatch], dataset: str) -> None:
         """Identities that left for good; one that a table still holds has its place there, because rows leave later.
+
+        One of a longer reading that was taken back is none of the source's records any more.
 
         Comes after everything that tables hold.
         """
