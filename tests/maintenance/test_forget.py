@@ -136,6 +136,15 @@ def test_a_letter_that_can_only_be_searched_takes_no_row_of_somebody_else_with_i
     assert people.reconciled().forgotten == 2
 
 
+def test_a_name_in_another_encoding_is_found_by_its_bytes(people: People) -> None:  # noqa: F811
+    line = '{"user": "josé", "event_id": "e1", "at": "2026-03-01T10:00:00Z"}'.encode("latin-1")
+    people.arrive("a.json", line, event("ann", 2))
+    assert [one["reason"] for one in people.letters()] == ["bad_encoding"]
+    done = people.forget("user_id = 'josé'")
+    assert (done.found.dead_letters, done.found.unreadable_letters) == (1, 1)
+    assert people.reconciled().forgotten == 1
+
+
 def test_what_a_letter_does_not_tell_its_row_does(people: People) -> None:  # noqa: F811
     people.arrive("a.json", '{"user": "u17", "event_id": "e1", "at": "long ago"}', '{"user": "u17", "at": "never"}')
     people.edit("a.json", 0, event("u17", 1, 9))

@@ -81,6 +81,23 @@ def test_it_says_who_would_leave_then_who_left_and_then_that_there_is_nobody(sme
     assert (done.code, "forgotten on 20" in done.out, "zoe" in done.out) == (0, True, False)
 
 
+def test_it_says_how_many_letters_nobody_can_judge_also_where_nobody_is_found(smelt: Smelt, people: People) -> None:  # noqa: F811
+    people.arrive(
+        "a.json",
+        "zoe is no JSON",  # its note cannot be told
+        '{"user": "zoe", "event_id": "e2", "note": "of zoe"}',
+        '{"user": "zoe", "event_id": "e3", "note": null}',
+        "nobody is no JSON either, and became somebody",
+    )
+    people.edit("a.json", 3, event("ann", 4))  # its row can be read
+    said = "unreadable letters could not be judged by this condition: only = and IN name values to search for"
+    for where, unjudged in (("note like '%zoe%'", 2), ("note like 'x%'", 2), ("at < '2020-01-01'", 3)):
+        assert f"  {unjudged} {said}\n" in smelt(people, "forget", people.name, "--where", where, "--dry-run").out
+    found = smelt(people, "forget", people.name, "--where", "at < '2020-01-01' and user_id = 'ann'", "--json").json
+    assert (found["run"], found["found"]["unjudged_letters"]) == (None, 0), "they are not ann's, whatever their time"
+    assert said not in smelt(people, "forget", people.name, "--where", ZOE).out
+
+
 def test_it_lists_what_still_holds_values_and_when_it_goes(smelt: Smelt, people: People) -> None:  # noqa: F811
     path = people.arrive("a.json", event("zoe", 1), event("zoe", 2, surprise=1), event("ann", 3))
     trash = people.lake.root / "trash" / "maintain:1"
@@ -94,7 +111,8 @@ def test_it_lists_what_still_holds_values_and_when_it_goes(smelt: Smelt, people:
     assert (found["dataset"], found["where"], found["dry_run"]) == (people.name, ZOE, False)
     assert found["run"].startswith("forget:20")
     assert found["found"] == {
-        "bronze": 1, "dead_letters": 1, "resolutions": 0, "silver": 0, "unreadable_letters": 0, "letters_emptied": 0
+        "bronze": 1, "dead_letters": 1, "resolutions": 0, "silver": 0, "unreadable_letters": 0,
+        "unjudged_letters": 0, "letters_emptied": 0,
     }  # fmt: skip
     assert (found["silver"], found["gold"]) == (None, [])
     file, *snapshots, bin_ = found["still_there"]

@@ -118,6 +118,14 @@ def test_a_condition_means_what_it_says(where: str, is_meant: Callable[[Row], bo
         ("n = 17", "user-17, not JSON", True),
         ("n = 17", "it was 17.", True),
         ("n = 17", "9e" + "9" * 30 + " 17", True),
+        ("name = 'José'", '{"who": "Jos\\u00E9"}', True),
+        ("name = 'José'", '{"who": "Jos\\u00e9", torn', True),
+        ("name = 'a/b'", '"who": "a\\/b", torn', True),
+        ("name = 'zoe'", '"who": "about\\nzoe", torn', True),
+        ("name = 'José'", '{"payload": "{\\"who\\": \\"Jos\\\\u00E9\\"}"}', True),  # JSON in JSON
+        ("name = '😀x'", '{"who": "\\uD83D\\uDE00x"', True),
+        ("name = 'José'", '{"who": "Jos\\ud83d"', False),  # a half of something
+        ("n = 17", '"Number": "\\u0031\\u0037", torn', True),
         ("name = 'u1'", "user=u17, not JSON", False),
         ("name = 'u1'", "xu1 u1_2 u1ü, not JSON", False),
         ("name = 'u1'", "user=u17;user=u1, not JSON", True),
@@ -130,4 +138,40 @@ def test_a_condition_means_what_it_says(where: str, is_meant: Callable[[Row], bo
 )
 def test_a_letter_is_meant_if_it_may_be_about_the_person(where: str, text: str, is_meant: bool) -> None:
     found = LetterReader(CONTRACT, read_condition(where, CONTRACT)).how(text)
-    assert (found is not How.NOT) is is_meant
+    assert (found in (How.READ, How.SEARCHED)) is is_meant
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "cp1252", "utf-8"])
+@pytest.mark.parametrize("text", ['{"name": "José", "on": "\xe9"}', "name=José; torn", '{"who": "José"}'])
+def test_a_name_that_is_not_in_utf_8_is_found_by_its_bytes(encoding: str, text: str) -> None:
+    data = text.encode(encoding)
+    raw = data.decode("utf-8", "replace")
+    reader = LetterReader(CONTRACT, read_condition("name = 'José'", CONTRACT))
+    assert reader.how(raw, data) in (How.READ, How.SEARCHED)
+    others = LetterReader(CONTRACT, read_condition("name = 'Josa' or name = 'Jose'", CONTRACT))
+    assert others.how(raw, data) is How.NOT
+
+
+def test_a_part_of_a_record_that_its_text_lacks_is_not_told_for_another() -> None:
+    data = '{"name": "José", "Number": 1}'.encode("latin-1")
+    raw = data.decode("utf-8", "replace")
+    for where, how in (("name <> 'José'", How.UNTOLD), ("n = 1", How.READ), ("name like 'Jos%'", How.UNTOLD)):
+        assert LetterReader(CONTRACT, read_condition(where, CONTRACT)).how(raw, data) is how
+    assert LetterReader(CONTRACT, read_condition("name like 'Jos%'", CONTRACT)).how(raw) is How.READ, "it is so itself"
+
+
+@pytest.mark.parametrize(
+    ("where", "text", "is_untold"),
+    [
+        ("name like 'a%'", "ann, not JSON", True),
+        ("n > 5", '{"n": 7}', True),
+        ("n > 5", '{"Number": 3}', False),
+        ("name = 'bob' and n > 5", "ann, not JSON", False),
+        ("name = 'bob' or n > 5", "ann, not JSON", True),
+        ("day_ = '2026-03-01'", "2026-03-01", True),
+        ("name = ''", "anything", True),
+        ("name like 'a%'", "", False),  # there is nothing to judge
+    ],
+)
+def test_a_letter_of_which_nobody_can_tell_is_known_as_such(where: str, text: str, is_untold: bool) -> None:
+    assert (LetterReader(CONTRACT, read_condition(where, CONTRACT)).how(text) is How.UNTOLD) is is_untold

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -160,8 +160,7 @@ def _as_dict(found: _Outcome, where: str, *, dry_run: bool) -> dict[str, Any]:
 
 
 def _counts(found: Found) -> dict[str, int]:
-    names = ("bronze", "dead_letters", "resolutions", "silver", "unreadable_letters", "letters_emptied")
-    return {name: getattr(found, name) for name in names}
+    return {one.name: getattr(found, one.name) for one in fields(found) if one.name not in ("identities", "emptied")}
 
 
 def _print(outcome: _Outcome, where: str, *, dry_run: bool) -> None:
@@ -171,6 +170,9 @@ def _print(outcome: _Outcome, where: str, *, dry_run: bool) -> None:
         print(f"{outcome.done.dataset}: no record is so ({printable(where)}); {what}")
     else:
         _print_found(outcome.done, dry_run=dry_run)
+    if unjudged := outcome.done.found.unjudged_letters:
+        what = f"{counted(unjudged, 'unreadable letter')} could not be judged by this condition"
+        print(f"  {what}: only = and IN name values to search for")
     print_followed(outcome.followed)
     _print_left(outcome.left)
 

@@ -23,9 +23,9 @@ from smelter.postgres import CATALOG_NAME
 
 _BATCH_ROWS = 20_000
 _NONE: Positions = np.empty(0, np.int64)
-_LETTERS = "select _source, _position, raw from {table}"
+_LETTERS = "select _source, _position, raw, raw_bytes from {table}"
 _TEXTS = """
-select _source, _position, raw from dead_letters.resolutions where dataset = $dataset and raw is not null
+select _source, _position, raw, raw_bytes from dead_letters.resolutions where dataset = $dataset and raw is not null
 """
 
 
@@ -38,6 +38,7 @@ class Found:
     resolutions: int = 0
     silver: int = 0
     unreadable_letters: int = 0  # of the dead letters, those whose text could only be searched
+    unjudged_letters: int = 0  # those of which nobody can tell whether the condition means them
     letters_emptied: int = 0  # they are about files and stay: their texts go
     identities: Mapping[str, Positions] = field(default_factory=dict, repr=False)
     emptied: Mapping[str, Positions] = field(default_factory=dict, repr=False)
@@ -67,7 +68,8 @@ def look_for(lake: Lake, contract: Contract, condition: Condition) -> Found:
         told, files = _letters(explorer, contract, condition), _about_files(explorer, contract.dataset)
     begun = forgotten(lake, contract.dataset, why=Why.FORGET)
     whole = union(*rows, _still_in(tables, begun))
-    by_search = _without_rows(told.searched, [tables[name] for name in (BRONZE, SILVER) if name in tables])
+    readable = [tables[name] for name in (BRONZE, SILVER) if name in tables]
+    by_search = _without_rows(told.searched, readable)
     meant = union(whole, without(union(told.read, by_search), files))
     emptied = without(within(union(told.read, told.searched), files), whole)
     count = {name: _count(table, meant) for name, table in tables.items()}
@@ -77,6 +79,7 @@ def look_for(lake: Lake, contract: Contract, condition: Condition) -> Found:
         count[RESOLUTIONS],
         count.get(SILVER, 0),
         size(within(told.unreadable, meant)),
+        size(without(_without_rows(told.untold, readable), union(meant, emptied))),
         _count(tables[DEAD_LETTERS], emptied),
         meant,
         emptied,
@@ -143,7 +146,8 @@ class _Told:
 
     read: Mapping[str, Positions]
     searched: Mapping[str, Positions]
-    unreadable: Mapping[str, Positions] = field(default_factory=dict)  # of them, those whose own letter was searched
+    untold: Mapping[str, Positions]  # those of which nobody can tell, by their own letter
+    unreadable: Mapping[str, Positions] = field(default_factory=dict)  # those whose own letter was searched
 
 
 def _letters(explorer: Explorer, contract: Contract, condition: Condition) -> _Told:
@@ -152,16 +156,17 @@ def _letters(explorer: Explorer, contract: Contract, condition: Condition) -> _T
     table = f"{CATALOG_NAME}.{DEAD_LETTERS}.{quoted_name(contract.dataset)}"
     own = _read(reader, explorer.execute(_LETTERS.format(table=table)).batches(_BATCH_ROWS))
     later = _read(reader, explorer.execute(_TEXTS, {"dataset": contract.dataset}).batches(_BATCH_ROWS))
-    return _Told(union(own.read, later.read), union(own.searched, later.searched), own.searched)
+    return _Told(union(own.read, later.read), union(own.searched, later.searched), own.untold, own.searched)
 
 
 def _read(reader: LetterReader, batches: Iterator[pa.RecordBatch]) -> _Told:
-    read, searched = [], []
+    parts: dict[How, list[dict[str, Positions]]] = {how: [] for how in How}
     for batch in batches:
-        hows = [reader.how(text) for text in batch.column("raw").to_pylist()]
-        read.append(_those(batch, [how is How.READ for how in hows]))
-        searched.append(_those(batch, [how is How.SEARCHED for how in hows]))
-    return _Told(union(*read), union(*searched))
+        texts = zip(*(batch.column(name).to_pylist() for name in ("raw", "raw_bytes")), strict=True)
+        hows = [reader.how(text, data) for text, data in texts]
+        for how, part in parts.items():
+            part.append(_those(batch, [one is how for one in hows]) if how in hows else {})
+    return _Told(*(union(*parts[how]) for how in (How.READ, How.SEARCHED, How.UNTOLD)))
 
 
 def _those(batch: pa.RecordBatch, chosen: list[bool]) -> dict[str, Positions]:

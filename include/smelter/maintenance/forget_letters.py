@@ -12,13 +12,14 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from decimal import Decimal, InvalidOperation
 from enum import Enum, auto
+from functools import cached_property
 from typing import Any, Final
 from zoneinfo import ZoneInfo
 
 from smelter.contracts import Contract
 from smelter.contracts.model import FieldRules
 from smelter.contracts.rules import family
-from smelter.maintenance.forget_search import stands_in
+from smelter.maintenance.forget_search import LOST, is_lossy, readings, stands_in
 from smelter.maintenance.person import Comparison, Condition, Op, Value, Verdict, comparisons, decide
 
 _WORDS: Final = {True: "true", False: "false"}
@@ -32,6 +33,7 @@ class How(Enum):
     """How a letter tells that it is about the person."""
 
     NOT = auto()
+    UNTOLD = auto()  # it may be, and nobody can tell: what decides could not be read, and cannot be searched
     READ = auto()
     SEARCHED = auto()  # not all could be read, and its text holds the values somewhere
 
@@ -43,29 +45,54 @@ class LetterReader:
     contract: Contract
     condition: Condition
 
-    def how(self, text: str) -> How:
-        """Does the condition hold for the record whose text this is, as far as that can be told?"""
-        record = _members(text)
-        heard = {id(one): self._told(one, record, text) for one in comparisons(self.condition)}
-        if decide(self.condition, lambda one: heard[id(one)].verdict) is not True:
-            return How.NOT
-        is_read = decide(self.condition, lambda one: heard[id(one)].is_read and heard[id(one)].verdict)
-        return How.READ if is_read else How.SEARCHED
+    def how(self, text: str, data: bytes | None = None) -> How:
+        """Does the condition hold for the record whose text this is, as far as that can be told?
 
-    def _told(self, one: Comparison, record: Mapping[str, list[Any]], text: str) -> _Told:
+        `data`: its bytes, where the text may lack some of them.
+        """
+        letter = _Letter(text, data)
+        heard = {id(one): self._told(one, letter) for one in comparisons(self.condition)}
+        if decide(self.condition, lambda one: heard[id(one)].verdict) is True:
+            is_read = decide(self.condition, lambda one: heard[id(one)].is_read and heard[id(one)].verdict)
+            return How.READ if is_read else How.SEARCHED
+        may_be = decide(self.condition, lambda one: heard[id(one)].verdict is not False)
+        return How.UNTOLD if may_be and text else How.NOT
+
+    def _told(self, one: Comparison, letter: _Letter) -> _Told:
         """What a letter says of one comparison: by a value of the field, or by a look at the whole text."""
-        rules, values = self.contract.fields[one.field], record.get(self.contract.source_names[one.field], [])
+        rules, values = self.contract.fields[one.field], letter.record.get(self.contract.source_names[one.field], [])
         if one.op in (Op.IS_NULL, Op.IS_NOT_NULL):
-            return _Told(one.holds(next((str(value) for value in values if value is not None), None)), bool(record))
+            value = next((str(value) for value in values if value is not None), None)
+            return _Told(one.holds(value), bool(letter.record))
         verdicts, is_clear = [], bool(values)
         for value in values:
             try:
-                verdicts.append(one.holds(_read(value, rules)))
+                verdicts.append(one.holds(_read(value, rules, is_lossy=letter.is_lossy)))
             except _Unreadable:
                 is_clear = False
         if any(verdicts) or is_clear:
             return _Told(any(verdicts), is_read=True)
-        return _Told(_searched(one, rules, text) if one.names_values else None, is_read=False)
+        return _Told(_searched(one, rules, letter.readings) if one.names_values else None, is_read=False)
+
+
+@dataclass(frozen=True)
+class _Letter:
+    """A letter's text, and its bytes where there are some."""
+
+    text: str
+    data: bytes | None
+
+    @cached_property
+    def record(self) -> Mapping[str, list[Any]]:
+        return _members(self.text)
+
+    @cached_property
+    def is_lossy(self) -> bool:
+        return is_lossy(self.text, self.data)
+
+    @cached_property
+    def readings(self) -> tuple[str, ...]:
+        return readings(self.text, self.data)
 
 
 @dataclass(frozen=True)
@@ -76,8 +103,8 @@ class _Told:
     is_read: bool
 
 
-def _searched(one: Comparison, rules: FieldRules, text: str) -> Verdict:
-    return stands_in(text, one.values, lambda number: _READERS[family(rules.kind)](number, rules))
+def _searched(one: Comparison, rules: FieldRules, texts: tuple[str, ...]) -> Verdict:
+    return stands_in(texts, one.values, lambda number: _READERS[family(rules.kind)](number, rules))
 
 
 def _members(text: str) -> Mapping[str, list[Any]]:
@@ -96,9 +123,9 @@ class _Members(list[tuple[str, Any]]):
     """The pairs of an object: a record may name a field twice."""
 
 
-def _read(value: Any, rules: FieldRules) -> Value:
+def _read(value: Any, rules: FieldRules, *, is_lossy: bool = False) -> Value:
     """A value as one of the field's type; a number where a text is wanted counts by its text, and the other way."""
-    if value is None or isinstance(value, list):
+    if value is None or isinstance(value, list) or (is_lossy and LOST in str(value)):
         raise _Unreadable
     text = _WORDS[value] if isinstance(value, bool) else str(value)
     reader = _READERS.get(family(rules.kind))

@@ -61,6 +61,10 @@ def _found_lines(report: Mapping[str, Any], leave: str) -> list[str]:
     lines += [f"  {place.replace('_', ' ')}: {counted(found[place], 'row')} {leave}" for place in _LEAVING]
     if found["unreadable_letters"]:
         lines.append(f"  {found['unreadable_letters']:,} of the letters could only be searched for the values")
+    if found["unjudged_letters"]:
+        lines.append(
+            f"  {counted(found['unjudged_letters'], 'unreadable letter')} could not be judged by the condition"
+        )
     if found["letters_emptied"]:
         lines.append(f"  letters emptied: {found['letters_emptied']:,}; they stay, because they are about files")
     pages = [f"  page that names one of them {leave}: {page}" for page in report["pages_removed"]]
