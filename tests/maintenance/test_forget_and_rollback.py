@@ -31,6 +31,7 @@ from smelter.lake.home import BRONZE, DEAD_LETTERS, OPS, QUALITY, SILVER
 from smelter.lake.lease import lease
 from smelter.lake.tables import load_table
 from smelter.ledger.reconcile import reconcile
+from smelter.maintenance.forget_left import still_there
 from smelter.maintenance.holds import expiry_of
 from smelter.maintenance.rollback import rollback, what_would_be
 from smelter.maintenance.subjects import subjects_of
@@ -43,6 +44,15 @@ from smelter.supervise.lock import only_driver
 RUN = "maintain:20260101-120000-0a1b"
 ZOE = "user_id = 'zoe'"
 _SMELT = "from smelter.cli.main import main; main()"
+
+
+def test_a_snapshot_that_somebody_holds_is_promised_no_day(people: People) -> None:  # noqa: F811
+    people.arrive("a.json", event("zoe", 1), event("ann", 2))
+    table = load_table(people.lake, BRONZE, people.name)
+    with table.manage_snapshots() as snapshots:
+        snapshots.create_tag(table.metadata.current_snapshot_id, "audit")
+    (snapshots_left,) = [one for one in still_there(people.lake, people.forget(ZOE), []) if "snapshots" in one.what]
+    assert (snapshots_left.goes, snapshots_left.why) == (None, "the tag audit is on it")
 
 
 @pytest.mark.parametrize("namespace", [BRONZE, DEAD_LETTERS])

@@ -220,14 +220,12 @@ def test_a_rollback_says_what_leaves_and_afterwards_the_way_back() -> None:
         "  batch events:c1:7:ab",
         "  next: smelt silver events",
     ]
-    done = tell_of_rollback({**BACK, "dry_run": False, "reingested": {"records": 200}}).splitlines()
-    assert done[1:] == [
-        "  200 rows of 3 sources left",
-        "  batch events:c1:7:ab",
-        "  next: smelt silver events",
-        "  taken in again: records 200",
-        f"  to take it back: trigger it anew with {SNAPSHOT}, as long as that snapshot is kept",
-    ]
+    done = tell_of_rollback({**BACK, "dry_run": False}).splitlines()
+    left = ["  200 rows of 3 sources left", "  batch events:c1:7:ab", "  next: smelt silver events"]
+    back = f"  to take it back: trigger it anew with {SNAPSHOT}, as long as that snapshot is kept"
+    assert done[1:] == [*left, back]
+    again = tell_of_rollback({**BACK, "dry_run": False, "reingested": {"records": 200}}).splitlines()
+    assert again[1:] == [*left, "  taken in again: records 200"], "nothing has left that could be taken back"
 
 
 def test_the_form_offers_the_steps_of_the_command_in_their_order() -> None:

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 
+from pyiceberg.table import Table
+
 from smelter.contracts import Contract
 from smelter.contracts.times import seconds_of
 from smelter.lake import layout
@@ -17,6 +19,8 @@ from smelter.lake.sources import path_of
 from smelter.lake.tables import find_table
 from smelter.maintenance.forget import Forgotten
 from smelter.maintenance.forget_behind import Name, gold_from
+from smelter.maintenance.holds import expiry_of
+from smelter.maintenance.subjects import subjects_of
 
 
 @dataclass(frozen=True)
@@ -98,8 +102,16 @@ def _snapshots(lake: Lake, done: Forgotten, names: Iterable[Name]) -> Iterator[S
     for namespace, name in names:
         table = find_table(lake, namespace, name)
         if table is not None:
-            why = f"maintenance.snapshots: {keep}; the first smelt maintain run after that removes them"
-            yield StillThere("older snapshots", f"{namespace}.{name}", goes, why)
+            held = _held(lake, table, f"{namespace}.{name}", goes) if done.run is not None else ""
+            why = held or f"maintenance.snapshots: {keep}; the first smelt maintain run after that removes them"
+            yield StillThere("older snapshots", f"{namespace}.{name}", None if held else goes, why)
+
+
+def _held(lake: Lake, table: Table, name: str, goes: datetime) -> str:
+    """Why maintenance would keep them beyond their time: a tag is on one, or somebody has not read on."""
+    (subject,) = subjects_of(lake, [name])
+    holds = expiry_of(table.metadata, subject, goes + timedelta(minutes=1)).holds
+    return "; ".join(f"{one.why}{f': {one.advice}' if one.advice else ''}" for one in holds)
 
 
 def _trash(lake: Lake, tables: set[str]) -> Iterator[StillThere]:
