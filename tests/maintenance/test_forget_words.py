@@ -9,6 +9,7 @@ import duckdb
 import pytest
 
 from smelter.contracts import parse_contract
+from smelter.errors import WrongUsage
 from smelter.maintenance.forget_letters import How, LetterReader
 from smelter.maintenance.forget_words import read_condition
 from smelter.maintenance.person import decide, sql_of
@@ -68,6 +69,75 @@ def test_a_condition_means_what_it_says(where: str, is_meant: Callable[[Row], bo
         )
         found = {at for (at,) in database.execute(f"select place from people where {text}", bound).fetchall()}
     assert [at in found for at in range(len(ROWS))] == wanted
+
+
+NUMBERS = """
+dataset: people
+version: 1
+fields: {s: {type: float}, f: {type: double}, d: {type: "decimal(30,2)"}, i: {type: int}, n: {type: long}}
+source: {files: landing/people}
+"""
+
+
+@pytest.mark.parametrize(
+    ("where", "is_meant"),
+    [
+        ("s = 0.1", True),  # as 32 bits have it
+        ("s in (0.2, 0.1)", True),
+        ("s < 0.1", False),
+        ("s <= 0.1", True),
+        ("s > 0.1", False),
+        ("s <> 0.1", False),
+        ("f = 0.1", True),
+        ("d = 1.5", True),
+        ("d < 1e20", True),
+        ("d < 1e-20", False),
+        ("d = 150e-2", True),
+        ("i = 5e0", True),
+        ("d <> -1234567890123456789012345678.12 and d < 1234567890123456789012345678.12", True),
+        ("n < 9e18", True),
+    ],
+)
+def test_a_number_is_compared_as_the_column_has_it(where: str, is_meant: bool) -> None:
+    text, bound = sql_of(read_condition(where, parse_contract(NUMBERS, "people.yaml")))
+    with duckdb.connect() as database:
+        database.execute("create table people (s float, f double, d decimal(30,2), i int, n bigint)")
+        database.execute("insert into people values (0.1, 0.1, 1.5, 5, 7)")
+        assert bool(database.execute(f"select * from people where {text}", bound).fetchall()) is is_meant
+
+
+def test_a_letter_has_a_number_of_32_bits_as_its_column_would() -> None:
+    reader = LetterReader(
+        parse_contract(NUMBERS, "people.yaml"), read_condition("s = 0.1", parse_contract(NUMBERS, ""))
+    )
+    assert [reader.how(text) for text in ('{"s": 0.1}', '{"s": "0.10"}', "s=0.1", '{"s": 0.2}', '{"s": 1e300}')] == [
+        How.READ, How.READ, How.SEARCHED, How.NOT, How.NOT
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("where", ["i = 2147483648", "n = 1e40", "n < -1e40", "s = 1e39", "f = 1e400", "d = 1e40"])
+def test_a_number_that_no_column_can_have_is_no_condition(where: str) -> None:
+    with pytest.raises(WrongUsage, match="is not a value of"):
+        read_condition(where, parse_contract(NUMBERS, "people.yaml"))
+
+
+def test_a_number_keeps_every_digit() -> None:
+    _, bound = sql_of(read_condition("d = -1234567890123456789012345678.12", parse_contract(NUMBERS, "people.yaml")))
+    assert str(bound["value0"]) == "-1234567890123456789012345678.12"
+
+
+@pytest.mark.parametrize("where", ["i <= 2147483647", "n >= -9223372036854775808"])
+def test_a_bound_that_every_number_keeps_means_everybody(where: str) -> None:
+    required = NUMBERS.replace("{type: int}", "{type: int, required: true}")
+    required = required.replace("{type: long}", "{type: long, required: true}")
+    with pytest.raises(WrongUsage, match="every record is so"):
+        read_condition(where, parse_contract(required, "people.yaml"))
+
+
+@pytest.mark.parametrize("number", ["1e-50", "1" * 39, "1e999999", "0." + "1" * 39])
+def test_a_number_of_too_many_digits_is_no_condition(number: str) -> None:
+    with pytest.raises(WrongUsage, match="is not a value of"):
+        read_condition(f"d > {number}", parse_contract(NUMBERS, "people.yaml"))
 
 
 @pytest.mark.parametrize(

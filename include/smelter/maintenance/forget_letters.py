@@ -10,7 +10,7 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from enum import Enum, auto
 from functools import cached_property
 from typing import Any, Final
@@ -19,6 +19,7 @@ from zoneinfo import ZoneInfo
 from smelter.contracts import Contract
 from smelter.contracts.model import FieldRules
 from smelter.contracts.rules import family
+from smelter.maintenance.forget_numbers import single
 from smelter.maintenance.forget_search import LOST, is_lossy, readings, stands_in
 from smelter.maintenance.person import Comparison, Condition, Op, Value, Verdict, comparisons, decide
 
@@ -133,7 +134,7 @@ def _read(value: Any, rules: FieldRules, *, is_lossy: bool = False) -> Value:
         raise _Unreadable
     try:
         return reader(text, rules)
-    except (ValueError, InvalidOperation):
+    except (ValueError, ArithmeticError):
         raise _Unreadable from None
 
 
@@ -165,5 +166,6 @@ _READERS: dict[str, Callable[[str, FieldRules], Value]] = {
     "timestamp": _moment,
     "date": _day,
     **dict.fromkeys(("int", "long", "decimal"), _number),
-    **dict.fromkeys(("float", "double"), lambda text, _rules: float(text)),
+    "float": lambda text, _rules: single(float(text)),
+    "double": lambda text, _rules: float(text),
 }

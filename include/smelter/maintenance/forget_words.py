@@ -15,6 +15,7 @@ from smelter.contracts.misfit import nearest
 from smelter.contracts.model import FieldRules
 from smelter.contracts.rules import family
 from smelter.errors import WrongUsage
+from smelter.maintenance.forget_numbers import BOUNDS, number_of
 from smelter.maintenance.person import OPPOSITE, Comparison, Condition, Every, Op, Some, Value, comparisons, decide
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ _ALLOWED = (
     "joined by AND, OR and NOT"
 )
 _EXAMPLE = "--where \"user_id = 'u17'\""
-_WHOLE, _FRACTIONS = ("int", "long"), ("float", "double", "decimal")
+_WHOLE, _FRACTIONS = tuple(BOUNDS), ("float", "double", "decimal")
 _MOST_TRIES = 100_000
 _COMPARED = {"EQ": Op.EQUAL, "NEQ": Op.UNEQUAL, "LT": Op.LESS, "LTE": Op.AT_MOST, "GT": Op.MORE, "GTE": Op.AT_LEAST}
 _TURNED = {Op.LESS: Op.MORE, Op.MORE: Op.LESS, Op.AT_MOST: Op.AT_LEAST, Op.AT_LEAST: Op.AT_MOST}
@@ -150,18 +151,13 @@ def _value(name: str, rules: FieldRules, node: exp.Expr) -> Value:
     if isinstance(literal, exp.Literal):
         try:
             if not literal.is_string and kind in (*_WHOLE, *_FRACTIONS):
-                return _number(sign * Decimal(literal.this), kind)
+                number = Decimal(literal.this)  # arithmetic would round it to 28 digits
+                return number_of(number if sign == 1 else number.copy_negate(), kind)
             if literal.is_string and sign == 1 and kind in _TEXTS:
                 return _TEXTS[kind](literal.this)
         except (ValueError, ArithmeticError):
             pass
     raise _wrong(f"`{_shown(node)}` is not a value of `{name}`, which is {rules.type}; {_hint(kind)}")
-
-
-def _number(number: Decimal, kind: str) -> Value:
-    if kind in _WHOLE and number == number.to_integral_value():
-        return int(number)
-    return float(number) if kind in ("float", "double") else number
 
 
 def moment_in(text: str) -> datetime:
@@ -176,6 +172,7 @@ _TEXTS: dict[str, Callable[[str], Value]] = {"string": str, "timestamp": moment_
 def _hint(kind: str) -> str:
     hints = {"string": "write 'text' in single quotes", "boolean": "write true or false", "date": "write '2026-11-18'"}
     hints |= {"timestamp": "write '2026-11-18T09:00:00Z'"} | dict.fromkeys((*_WHOLE, *_FRACTIONS), "write a number")
+    hints |= {kind: f"write a number from {low} to {high}" for kind, (low, high) in BOUNDS.items()}
     return hints.get(kind, "of such a field only IS NULL and IS NOT NULL can be asked")
 
 
@@ -200,13 +197,12 @@ def _samples(rules: FieldRules, values: list[Value]) -> Iterator[Any]:
         return
     kind = family(rules.kind)
     yield from {"string": ("", "\U0010ffff"), "boolean": (True, False), "date": (date.min, date.max)}.get(kind, ())
-    yield from {"timestamp": (_FIRST, _LAST), **dict.fromkeys((*_WHOLE, *_FRACTIONS), (-(10**40), 10**40))}.get(
-        kind, ()
-    )
+    yield from {"timestamp": (_FIRST, _LAST), **dict.fromkeys(_FRACTIONS, (-(10**40), 10**40)), **BOUNDS}.get(kind, ())
     if kind not in _TEXTS and kind not in (*_WHOLE, *_FRACTIONS, "boolean"):
         yield "something"
+    low, high = BOUNDS.get(kind, (0, 0))
     for value in values:
-        yield from _around(value)
+        yield from (one for one in _around(value) if kind not in BOUNDS or low <= one <= high)
 
 
 def _around(value: Any) -> Iterator[Any]:
