@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
+import pyarrow as pa
 import pytest
 from people import (  # noqa: F401
     GIVEN_AWAY,
@@ -223,6 +224,19 @@ def test_whoever_changes_a_table_meanwhile_is_not_disturbed(people: People) -> N
         people.reconciled()
     people.forget("user_id = 'zoe'")
     assert people.reconciled().forgotten == 2
+
+
+def test_what_is_told_of_letters_of_another_dataset_is_not_counted(people: People) -> None:  # noqa: F811
+    people.arrive("a.json", event("zoe", 1), event("ann", 2, surprise=1), event("zoe", 3, surprise=1))
+    people.discard()
+    table = load_table(people.lake, DEAD_LETTERS, RESOLUTIONS)
+    rows = table.scan().to_arrow().to_pylist()  # the same files were once read as another dataset
+    others = [{**row, "dataset": "others", "_position": position} for row in rows for position in (0, 2)]
+    table.append(pa.Table.from_pylist(others, schema=table.schema().as_arrow()))
+    assert people.forget("user_id = 'zoe'").found.resolutions == 1
+    assert people.forget("user_id = 'zoe'").run is None, "nothing of it is left behind"
+    told = load_table(people.lake, DEAD_LETTERS, RESOLUTIONS).scan().to_arrow().to_pylist()
+    assert sorted(row["dataset"] for row in told) == [*["others"] * 4, people.name]
 
 
 def test_nobody_stays_nobody(people: People) -> None:  # noqa: F811

@@ -14,7 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyiceberg.conversions import from_bytes
-from pyiceberg.expressions import AlwaysTrue, And, EqualTo, In
+from pyiceberg.expressions import AlwaysTrue, And, BooleanExpression, EqualTo, In
 from pyiceberg.io.pyarrow import ArrowScan
 from pyiceberg.table import FileScanTask, Table
 from pyiceberg.types import TimestamptzType
@@ -25,9 +25,16 @@ Positions = npt.NDArray[np.int64]
 ABOUT_FILES = frozenset({"file_changed", "file_unreadable", "file_too_large", "truncated_batch"})  # reasons of letters
 
 
-def positions_of(table: Table, sources: Iterable[str], snapshot: int | None = None) -> dict[str, Positions]:
-    """The positions that the table holds of each of these sources, or held at a snapshot."""
-    is_wanted = In(term="_source", literals=set(sources))
+def positions_of(
+    table: Table, sources: Iterable[str], snapshot: int | None = None, *, dataset: str | None = None
+) -> dict[str, Positions]:
+    """The positions that the table holds of each of these sources, or held at a snapshot.
+
+    `dataset`: of a table that has rows of several, only those of this one.
+    """
+    is_wanted: BooleanExpression = In(term="_source", literals=set(sources))
+    if dataset is not None:
+        is_wanted = And(is_wanted, EqualTo(term="dataset", value=dataset))
     scan = table.scan(row_filter=is_wanted, selected_fields=("_source", "_position"), snapshot_id=snapshot)
     with files_needed(table):
         return positions_of_rows(scan.to_arrow())

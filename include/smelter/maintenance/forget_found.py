@@ -72,7 +72,7 @@ def look_for(lake: Lake, contract: Contract, condition: Condition) -> Found:
     by_search = _without_rows(told.searched, readable)
     meant = union(whole, without(union(told.read, by_search), files))
     emptied = without(within(union(told.read, told.searched), files), whole)
-    count = {name: _count(table, meant) for name, table in tables.items()}
+    count = {name: _count(tables, name, meant) for name in tables}
     return Found(
         count[BRONZE],
         count[DEAD_LETTERS],
@@ -80,7 +80,7 @@ def look_for(lake: Lake, contract: Contract, condition: Condition) -> Found:
         count.get(SILVER, 0),
         size(within(told.unreadable, meant)),
         size(without(_without_rows(told.untold, readable), union(meant, emptied))),
-        _count(tables[DEAD_LETTERS], emptied),
+        _count(tables, DEAD_LETTERS, emptied),
         meant,
         emptied,
     )
@@ -189,13 +189,18 @@ def _without_rows(found: Mapping[str, Positions], tables: list[Table]) -> dict[s
 
 def _still_in(tables: Mapping[str, Table], begun: Mapping[str, Positions]) -> dict[str, Positions]:
     """What was to be forgotten and has not left every table: a run was interrupted."""
-    if not begun:
+    return union(*(within(_held(tables, name, begun), begun) for name in tables))
+
+
+def _held(tables: Mapping[str, Table], name: str, sources: Mapping[str, Positions]) -> dict[str, Positions]:
+    """What the table has of these sources and of the dataset: others may have had a source of the same name."""
+    if not sources:
         return {}
-    held = union(*(positions_of(table, begun) for table in tables.values()))
-    return within(held, begun)
+    dataset = tables[BRONZE].name()[-1] if name == RESOLUTIONS else None
+    return positions_of(tables[name], sources, dataset=dataset)
 
 
-def _count(table: Table, meant: Mapping[str, Positions]) -> int:
+def _count(tables: Mapping[str, Table], name: str, meant: Mapping[str, Positions]) -> int:
     """How many rows the table has of these records."""
-    held = positions_of(table, meant) if meant else {}
+    held = _held(tables, name, meant)
     return int(sum(np.isin(positions, meant[source]).sum() for source, positions in held.items()))
