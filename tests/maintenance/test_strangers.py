@@ -11,9 +11,12 @@ from pathlib import Path
 import pytest
 from sheds import Shed, contract_of, later, step
 
+from smelter.errors import Unreachable
 from smelter.lake.catalog import local_path
-from smelter.lake.home import BRONZE, Lake
+from smelter.lake.home import BRONZE, OPS, Lake
+from smelter.lake.tables import load_table
 from smelter.maintenance.care import Wishes, plan
+from smelter.maintenance.journal import JOURNAL, Entry, history, record
 from smelter.maintenance.steps import Step
 from smelter.maintenance.subjects import Subject, subjects_of
 from smelter.maintenance.trash import manifests, restore
@@ -119,3 +122,13 @@ def test_a_data_file_that_is_gone_fails_the_plan_of_no_other_table(shed: Shed) -
 
 def _in_a_year() -> Wishes:
     return Wishes(now=later(days=365))
+
+
+def test_a_journal_that_cannot_be_read_keeps_no_table_from_its_turn(shed: Shed) -> None:
+    shed.commit(6)
+    record(shed.lake, Entry("maintain:20260101-120000-0a1b", "bronze.orders", later(), "done"))
+    journal = load_table(shed.lake, OPS, JOURNAL)
+    local_path(next(iter(journal.scan().plan_files())).file.file_path).unlink()
+    assert shed.plan()[0].outcome == "planned"
+    with pytest.raises(Unreachable, match="a file that it needs is gone"):
+        history(shed.lake)

@@ -97,7 +97,7 @@ def run(
 
 def tables(context: typer.Context, if_there: IfThere = False, as_json: AsJson = False) -> None:
     """The tables that are looked after, and those that are set aside because they failed again and again."""
-    from smelter.maintenance.journal import history, set_aside
+    from smelter.maintenance.journal import tables_aside
 
     session = session_of(context)
     if if_there and session.nothing_yet(None):
@@ -105,7 +105,7 @@ def tables(context: typer.Context, if_there: IfThere = False, as_json: AsJson = 
             print_json({"tables": [], "set_aside": {}})
         return
     lake = session.open_lake()
-    aside = set_aside(history(lake))
+    aside = tables_aside(lake)
     names = [str(one) for one in _subjects(session, None)]
     if as_json:
         print_json({"tables": names, "set_aside": aside})

@@ -85,13 +85,12 @@ def retry(
     from datetime import UTC, datetime
 
     from smelter.maintenance.care import new_run
-    from smelter.maintenance.journal import history as past
     from smelter.maintenance.journal import retry as retry_table
-    from smelter.maintenance.journal import set_aside
+    from smelter.maintenance.journal import tables_aside
     from smelter.maintenance.subjects import subjects_of
 
     lake = session_of(context).open_lake()
-    aside = set_aside(past(lake))
+    aside = tables_aside(lake)
     wanted = [str(subject) for subject in subjects_of(lake, tables)] if tables else sorted(aside)
     run = new_run(datetime.now(UTC))
     for name in wanted:

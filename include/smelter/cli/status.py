@@ -41,9 +41,11 @@ def status(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Show how each dataset stands: rows, last batch, dead letters, waiting files, the stream, silver and gold."""
+    from smelter.maintenance.journal import tables_aside
+
     session = session_of(context)
     lake = session.open_lake()
-    aside = _all_set_aside(lake)
+    aside = tables_aside(lake)
     found = [_of(session, lake, name, aside) for name in session.ingested(dataset)]
     if as_json:
         print_json(found)
@@ -94,12 +96,6 @@ def _of(session: Session, lake: Lake, dataset: str, aside: dict[str, str]) -> di
         "gold": gold_status(session, lake, found.contract),
         "set_aside": _set_aside(session, dataset, aside),
     }
-
-
-def _all_set_aside(lake: Lake) -> dict[str, str]:
-    from smelter.maintenance.journal import history, set_aside
-
-    return set_aside(history(lake))
 
 
 def _set_aside(session: Session, dataset: str, aside: dict[str, str]) -> dict[str, str]:

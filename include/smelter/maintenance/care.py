@@ -30,9 +30,8 @@ from smelter.maintenance.journal import (
     POSTPONED,
     Entry,
     StepDone,
-    history,
     record,
-    set_aside,
+    tables_aside,
 )
 from smelter.maintenance.steps import Look, Step, Todo, Tools, View
 from smelter.maintenance.subjects import Subject, with_consumers
@@ -91,7 +90,7 @@ def new_run(now: datetime) -> str:
 
 def plan(lake: Lake, subjects: Sequence[Subject], wishes: Wishes = _NO_WISHES) -> Iterator[TableReport]:
     """What each table needs; changes nothing and starts no JVM."""
-    aside = set_aside(history(lake))
+    aside = tables_aside(lake)
     for subject in subjects:
         yield _planned(lake, subject, wishes, aside)
 
@@ -105,7 +104,7 @@ def run(
     hooks: Hooks = _NO_HOOKS,
 ) -> Iterator[TableReport]:
     """Give each table what it needs. The engine's JVM is started by the first step that needs one."""
-    aside = set_aside(history(lake))
+    aside = tables_aside(lake)
     for subject in subjects:
         found = _planned(lake, subject, wishes, aside)
         if found.outcome == PLANNED:

@@ -18,9 +18,11 @@ from pyiceberg.expressions import AlwaysTrue, BooleanExpression, EqualTo
 from pyiceberg.schema import Schema
 from pyiceberg.types import DoubleType, ListType, LongType, NestedField, StringType, StructType, TimestamptzType
 
+from smelter.errors import SmelterError
 from smelter.lake.catalog import catalog_errors
 from smelter.lake.home import OPS, Lake
 from smelter.lake.tables import ensure_table, find_table
+from smelter.maintenance.faults import faults_of
 
 JOURNAL = "maintenance"
 LAKE = "lake"  # instead of a table's name: what was done for the lake as a whole
@@ -70,8 +72,18 @@ def history(lake: Lake, table: str | None = None) -> list[Entry]:
     if journal is None or journal.current_snapshot() is None:
         return []
     where: BooleanExpression = AlwaysTrue() if table is None else EqualTo(term="table", value=table)
-    rows = journal.scan(row_filter=where).to_arrow().sort_by("at").to_pylist()
+    with faults_of(f"{OPS}.{JOURNAL}", f"smelt maintain snapshots {OPS}.{JOURNAL}: an earlier one may be whole"):
+        rows = journal.scan(row_filter=where).to_arrow().sort_by("at").to_pylist()
     return [_entry(row) for row in rows]
+
+
+def tables_aside(lake: Lake) -> dict[str, str]:
+    """Tables that nobody tries any more, and why; none as long as the journal cannot be read: that keeps no table from
+    its turn, and the journal's own turn tells it."""
+    try:
+        return set_aside(history(lake))
+    except SmelterError:
+        return {}
 
 
 def set_aside(entries: Sequence[Entry]) -> dict[str, str]:
