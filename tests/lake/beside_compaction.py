@@ -43,7 +43,7 @@ def append_beside_compaction(spark: SparkSession, data: Dataset, *, batches: int
     compactor.start()
     done, ends = 1, time.monotonic() + seconds
     try:
-        while done < batches or time.monotonic() < ends or not counts["compactions"]:
+        while compactor.is_alive() and (done < batches or time.monotonic() < ends or not counts["compactions"]):
             data.take([{"a": number} for number in range(ROWS)])
             done += 1
             time.sleep(PAUSE_SECONDS)
