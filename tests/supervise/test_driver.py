@@ -109,7 +109,7 @@ def test_somebody_else_who_holds_the_lock_is_waited_for_and_never_taken_for_the_
 
     other = threading.Thread(target=recovery)
     other.start()
-    soon(lambda: holder(folder) is not None, "the recovery has the lock")
+    soon(lambda: (found := holder(folder)) is not None and found.pid, "the recovery has the lock, and said who it is")
     assert standing_of(folder).condition is Condition.BUSY
     threading.Timer(1, over.set).start()
     driver = start(folder, "tiny", tiny(folder))
