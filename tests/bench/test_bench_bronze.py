@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -21,12 +22,19 @@ pytestmark = pytest.mark.jvm
 NAMES = {"smelter", "duckdb", "pyiceberg", "plain_spark"}
 
 
+def three_of_four(*words: Any) -> list[FileSet]:
+    """Each form, and each share of bad records, in less time."""
+    good_lines, good_arrays, _, bad_arrays = bronze_files.make_comparison(*words)
+    return [good_lines, good_arrays, bad_arrays]
+
+
 @pytest.fixture(scope="module")
 def found(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict, Path]:
     output = tmp_path_factory.mktemp("benchmarks")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("JDK_JAVA_OPTIONS", QUICK_JVM)
         patch.setattr(bench, "ROUNDS", 1)
+        patch.setattr(bench, "make_comparison", three_of_four)
         patch.setattr(bronze_files, "LARGE_BYTES", 3_000_000)
         patch.setattr(bronze_files, "SMALL_BYTES", 300_000)
         patch.setattr(small_batches, "WARM_UP", 1)
@@ -38,8 +46,7 @@ def test_every_contender_is_measured_on_every_set_that_it_can_read(found: tuple[
     figures = found[0]["figures"]
     assert {(one["files"], one["contender"]) for one in figures} == {
         (f"{form}, {percent} % dead", name)
-        for form in ("ndjson", "arrays")
-        for percent in (0, 5)
+        for form, percent in (("ndjson", 0), ("arrays", 0), ("arrays", 5))
         for name in NAMES - ({"pyiceberg"} if form == "arrays" else set())
     }
     assert {one["records"] for one in figures} == {10_000}
