@@ -6,8 +6,9 @@ import logging
 import os
 import sqlite3
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
+from secrets import token_hex
 from typing import Any
 
 import psycopg2.errors
@@ -28,9 +29,13 @@ def open_catalog(file: Path) -> SqlCatalog:
     """Open the catalog, and make it if it is not there; a second one that does the same finds it made."""
     with catalog_errors(str(file)):
         if not file.exists():
-            _make_wal(file)
-        uri = URL.create("sqlite", database=str(file), query={"timeout": str(BUSY_SECONDS)})  # no character is special
-        return SqlCatalog(CATALOG_NAME, uri=uri, schema_version="v1")  # type: ignore[arg-type]
+            _make(file)
+        return _opened(file)
+
+
+def _opened(file: Path) -> SqlCatalog:
+    uri = URL.create("sqlite", database=str(file), query={"timeout": str(BUSY_SECONDS)})  # no character is special
+    return SqlCatalog(CATALOG_NAME, uri=uri, schema_version="v1")  # type: ignore[arg-type]
 
 
 def open_database(address: CatalogAddress, tables: Path) -> SqlCatalog:
@@ -95,10 +100,21 @@ def _settle(line: Any, _record: object) -> None:
     line.commit()
 
 
-def _make_wal(file: Path) -> None:
-    """Readers never wait for a writer: a property of the file, so it is set once."""
-    with closing(sqlite3.connect(file, timeout=BUSY_SECONDS)) as connection:
-        connection.execute("PRAGMA journal_mode=WAL")
+def _make(file: Path) -> None:
+    """Made under another name, whole, and then given its own: of two that do so at once one finds the other's.
+
+    Readers never wait for a writer (WAL): a property of the file, so it is set once.
+    """
+    aside = file.with_name(f".{file.name}.{token_hex(4)}")
+    try:
+        with closing(sqlite3.connect(aside, timeout=BUSY_SECONDS)) as connection:
+            connection.execute("PRAGMA journal_mode=WAL")
+        _opened(aside).engine.dispose()
+        with suppress(FileExistsError):
+            os.link(aside, file)
+    finally:
+        for name in ("", "-wal", "-shm"):
+            aside.with_name(f"{aside.name}{name}").unlink(missing_ok=True)
 
 
 @contextmanager
