@@ -5,57 +5,18 @@ from __future__ import annotations
 import io
 import json
 import pty
-from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import pytest
-from people import PERSON, MakePeople, People, event, found_in_tables, make_people, people  # noqa: F401
+from forget_command import Smelt, a_command  # noqa: F401
+from people import PERSON, People, event, found_in_tables, people  # noqa: F401
 
-from smelter.cli.main import run
-from smelter.contracts.write import contract_text
 from smelter.lake.home import OPS, QUALITY
 from smelter.lake.tables import load_table
 from smelter.quality.records import record
 from smelter.quality.verdict import Decision, Example, Question, Result, Verdict
 
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
 ZOE = "user_id = 'zoe'"
-
-
-@dataclass(frozen=True)
-class Done:
-    code: int
-    out: str
-    err: str
-
-    @property
-    def json(self) -> Any:
-        return json.loads(self.out)
-
-
-Smelt = Callable[..., Done]
-
-
-@pytest.fixture
-def smelt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Smelt:
-    """Runs a command on the lake of a dataset."""
-
-    def call(people: People, *words: str) -> Done:  # noqa: F811
-        (tmp_path / f"{people.name}.yaml").write_text(contract_text(people.contract))
-        monkeypatch.setenv("SMELTER_LAKE", str(people.lake.root))
-        monkeypatch.setenv("SMELTER_CONTRACTS", str(tmp_path))
-        capsys.readouterr()
-        code = run(list(words))
-        done = capsys.readouterr()
-        assert "in a way it should not" not in done.err
-        return Done(code, done.out, done.err)
-
-    return call
 
 
 def test_it_says_who_would_leave_then_who_left_and_then_that_there_is_nobody(smelt: Smelt, people: People) -> None:  # noqa: F811
@@ -239,84 +200,3 @@ def test_examples_of_checks_lose_the_person_and_pages_that_name_them_go(smelt: S
         ("run 1", 2, 1),
         ("run 2", 2, 1),
     ]
-
-
-@pytest.fixture
-def make_built(
-    make_people: MakePeople,  # noqa: F811
-    spark: SparkSession,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> MakePeople:
-    """Three people up to gold; the command builds in the shared session."""
-
-    def make() -> People:
-        people = make_people()  # noqa: F811
-        people.arrive("a.json", event("zoe", 1), event("bob", 2), event("ann", 3))
-        people.build()
-        (tmp_path / f"{people.model.name}.sql").write_text(people.model_text)
-        monkeypatch.setenv("SMELTER_MODELS", str(tmp_path))
-        for room in ("silver.build", "gold.engine"):
-            monkeypatch.setattr(f"smelter.{room}.start_spark", lambda *_words, **_more: spark)
-        monkeypatch.setattr(spark, "stop", lambda: None)
-        return people
-
-    return make
-
-
-@pytest.mark.jvm
-def test_silver_and_gold_follow_at_once_unless_somebody_says_otherwise(smelt: Smelt, make_built: MakePeople) -> None:
-    people = make_built()  # noqa: F811
-    found = smelt(people, "forget", people.name, "--where", "user_id = 'bob'", "--no-build", "--json").json
-    behind = [one["where"] for one in found["still_there"] if one["what"] == "rows"]
-    assert behind == [f"silver.{people.name}", f"gold.{people.model.name}"]
-    assert (found["silver"], found["gold"], len(people.silver())) == (None, [], 3)
-    found = smelt(people, "forget", people.name, "--where", ZOE, "--json").json
-    assert (found["found"]["silver"], found["silver"]["rows"]) == (2, 1), "bob had not left silver"
-    assert [one["rows_written"] for one in found["gold"]] == [1]
-    assert (list(people.silver()), people.gold()) == (["e3"], {1: (1, 1)})
-    assert [one["where"] for one in found["still_there"] if one["what"] == "older snapshots"] == [
-        f"bronze.{people.name}",
-        f"silver.{people.name}",
-        f"gold.{people.model.name}",
-    ]
-
-
-def rows_in(found: Any) -> list[str]:
-    """The tables that still have rows of the person."""
-    return [one["where"] for one in found["still_there"] if one["what"] == "rows"]
-
-
-@pytest.mark.jvm
-def test_a_gold_table_that_could_not_follow_is_named_and_the_next_run_builds_it(
-    smelt: Smelt, make_built: MakePeople, tmp_path: Path
-) -> None:
-    people = make_built()  # noqa: F811
-    words = ("forget", people.name, "--where", ZOE)
-    gold, model = f"gold.{people.model.name}", tmp_path / f"{people.model.name}.sql"
-    model.write_text(people.model_text.replace("max(note)", "min(note)"))  # refused: its rows were made otherwise
-    done = smelt(people, *words, "--json")
-    assert (done.code, done.json["found"]["silver"], rows_in(done.json)) == (1, 1, [gold])
-    assert people.gold() == {1: (3, 3)}
-    done = smelt(people, *words)
-    assert (done.code, people.gold()) == (1, {1: (3, 3)}), "nobody is there, and gold is still behind"
-    assert f"rows {gold}: stays (until smelt gold {people.name} has run)" in done.out
-    assert rows_in(smelt(people, *words, "--no-build", "--json").json) == [gold]
-
-    model.write_text(people.model_text)
-    done = smelt(people, *words)
-    assert (done.code, people.gold()) == (0, {1: (2, 2)})
-    first, *rest = done.out.splitlines()
-    assert first.endswith("silver and gold follow an earlier run")
-    assert any(line.startswith(f"  older snapshots {gold}: goes after") for line in rest)
-    done = smelt(people, *words, "--json")
-    assert (done.code, done.json["silver"], done.json["gold"], done.json["still_there"]) == (0, None, [], [])
-
-
-@pytest.mark.jvm
-def test_killed_between_silver_and_gold_the_next_run_builds_gold(smelt: Smelt, make_built: MakePeople) -> None:
-    people = make_built()  # noqa: F811
-    people.forget(ZOE)
-    people.build_silver()
-    assert smelt(people, "forget", people.name, "--where", "user_id = 'somebody else'").code == 0
-    assert people.gold() == {1: (2, 2)}

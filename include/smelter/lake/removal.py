@@ -91,7 +91,7 @@ def remove_rows(
     table: Table, where: BooleanExpression, columns: tuple[str, ...], is_gone: IsGone, summary: Mapping[str, str]
 ) -> int:
     """Take rows out of the files that `where` cannot rule out; `is_gone` sees these columns. One file at a time."""
-    return _exchange(table, where, columns, is_gone, None, summary)
+    return change_rows(table, where, columns, is_gone, None, summary)
 
 
 def change_rows(
@@ -99,21 +99,13 @@ def change_rows(
     where: BooleanExpression,
     columns: tuple[str, ...],
     is_meant: IsGone,
-    change: Change,
-    summary: Mapping[str, str],
-) -> int:
-    """Write rows anew in the files that `where` cannot rule out; `is_meant` sees these columns, `change` all."""
-    return _exchange(table, where, columns, is_meant, change, summary)
-
-
-def _exchange(
-    table: Table,
-    where: BooleanExpression,
-    columns: tuple[str, ...],
-    is_meant: IsGone,
     change: Change | None,
     summary: Mapping[str, str],
 ) -> int:
+    """Write rows anew in the files that `where` cannot rule out; `is_meant` sees these columns, `change` all.
+
+    Without a change they leave.
+    """
     with catalog_errors(".".join(table.name())), files_needed(table):
         files = _rewritten(table, where, columns, is_meant, change)
         if files.rows:
