@@ -54,6 +54,10 @@ class Settings(BaseModel):
         default=PROJECT / "include" / "models",
         description="The folder with one SQL file per gold table.",
     )
+    duckdb: Path = Field(
+        default=PROJECT / "duckdb",
+        description="The folder with `views/` and `questions/`, SQL files for DuckDB.",
+    )
     jars: Path = Field(
         default=PROJECT / ".jars",
         description="The folder with the verified jars that Spark needs.",

@@ -12,7 +12,7 @@ import pytest
 from streams import Stream
 
 from smelter.cli.main import run
-from smelter.cli.recover import moment_of
+from smelter.contracts.ago import time_or_ago
 from smelter.contracts.write import contract_text
 from smelter.errors import WrongUsage
 from smelter.supervise.lock import only_driver
@@ -63,12 +63,12 @@ def a_driver(stream: Stream, *, stops: bool) -> Iterator[None]:
     ],
 )
 def test_a_time_is_so_long_ago_or_a_moment(text: str, moment: datetime) -> None:
-    assert moment_of(text, "--since", NOW) == moment
+    assert time_or_ago(text, "--since", NOW) == moment
 
 
 def test_what_is_no_time_is_said_with_examples() -> None:
     with pytest.raises(WrongUsage, match="--until `yesterday` is not a time") as refusal:
-        moment_of("yesterday", "--until", NOW)
+        time_or_ago("yesterday", "--until", NOW)
     assert refusal.value.next_step == "--until 2026-11-18T09:00:00Z, or --until 2h"
 
 

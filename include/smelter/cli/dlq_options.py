@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from smelter.cli.recover import moment_of
 from smelter.cli.session import complete_dataset
+from smelter.contracts.ago import time_or_ago
 from smelter.contracts.faults import printable
 from smelter.contracts.misfit import nearest
 from smelter.errors import WrongUsage
@@ -62,7 +62,7 @@ class Chosen:
 
         now = datetime.now(UTC)
         since, until = (
-            None if text is None else moment_of(text, option, now)
+            None if text is None else time_or_ago(text, option, now)
             for option, text in (("--since", self.since), ("--until", self.until))
         )
         if since is not None and until is not None and since >= until:

@@ -6,13 +6,12 @@ import os
 import sys
 import time
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from smelter.cli.limits import limits_of
 from smelter.cli.session import Session, counted
-from smelter.contracts.faults import printable
-from smelter.contracts.times import seconds_of
+from smelter.contracts.ago import time_or_ago
 from smelter.errors import Refused, WrongUsage
 
 if TYPE_CHECKING:
@@ -68,7 +67,7 @@ def window_of(wishes: Wishes) -> Window | None:
 
     now = datetime.now(UTC)
     since, until = (
-        None if text is None else moment_of(text, option, now)
+        None if text is None else time_or_ago(text, option, now)
         for option, text in (("--since", wishes.since), ("--until", wishes.until))
     )
     if since is not None and until is not None and since >= until:
@@ -77,21 +76,6 @@ def window_of(wishes: Wishes) -> Window | None:
             next_step="--since is the earlier of the two",
         )
     return None if since is None and until is None else Window(since, until)
-
-
-def moment_of(text: str, option: str, now: datetime) -> datetime:
-    """`2h` or `3d` ago, or a time as ISO 8601 writes it, in UTC unless it names an offset."""
-    try:
-        return now - timedelta(seconds=seconds_of(text))
-    except ValueError:
-        pass
-    try:
-        moment = datetime.fromisoformat(text)
-    except ValueError:
-        raise WrongUsage(
-            f"{option} `{printable(text)}` is not a time", next_step=f"{option} 2026-11-18T09:00:00Z, or {option} 2h"
-        ) from None
-    return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
 
 
 def _interrupt(lake: Lake, dataset: str, wait_seconds: float) -> None:

@@ -9,6 +9,7 @@ from typing import Protocol
 
 CATALOG_FILE = "catalog.db"
 TABLES_FOLDER = "tables"
+RECEIPTS_FOLDER = "receipts"
 CATALOG_NAME = "lake"
 _READ_ATTEMPTS = 5
 _GZIP = b"\x1f\x8b"
@@ -44,6 +45,19 @@ class Database(Protocol):
 
     def close(self) -> None:
         """Leave nothing open."""
+
+
+class Tables(Protocol):
+    """Which tables there are, and the metadata of each: as they are now, or as they were."""
+
+    def namespaces(self) -> list[str]:
+        """Every namespace, with or without tables."""
+
+    def tables(self) -> list[TableName]:
+        """Every table."""
+
+    def metadata(self, table: TableName) -> Metadata | None:
+        """The metadata of a table to show; nothing when there is no such table."""
 
 
 @dataclass(frozen=True)

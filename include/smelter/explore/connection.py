@@ -8,7 +8,7 @@ from pathlib import Path
 import duckdb
 
 from smelter.errors import Unreachable
-from smelter.explore.catalog import CATALOG_NAME, TABLES_FOLDER
+from smelter.explore.catalog import CATALOG_NAME, RECEIPTS_FOLDER, TABLES_FOLDER
 from smelter.explore.extensions import are_checked, load_extensions
 from smelter.explore.facade import Facade
 from smelter.explore.quoting import quoted_text
@@ -28,12 +28,18 @@ def open_duckdb(workspace: Path, lake: Path, facade: Facade, *, unsafe: bool) ->
         connection.execute("set global iceberg_use_metadata_log = false")
         _attach(connection, facade)
         if not unsafe:
-            _lock(connection, [f"{(lake / TABLES_FOLDER).absolute()}/", f"{facade.address}/"])
+            _lock(connection, places(lake, facade))
     except duckdb.Error as problem:
         raise Unreachable(
             f"DuckDB cannot open the lake: {problem}", where=str(lake), next_step="smelt doctor"
         ) from problem
     return connection
+
+
+def places(lake: Path, facade: Facade) -> list[str]:
+    """Where a locked DuckDB may read: the tables, the records of batches, and the catalog."""
+    folders = (lake.absolute() / name for name in (TABLES_FOLDER, RECEIPTS_FOLDER))
+    return [*(f"{folder}/" for folder in folders), f"{facade.address}/"]
 
 
 def _settings(extensions: Path, spill: Path) -> dict[str, str | bool | int | float | list[str]]:

@@ -7,68 +7,68 @@ import tempfile
 import weakref
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from datetime import datetime
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 import duckdb
 
-from smelter.catalog_address import CatalogAddress, parse_address
-from smelter.errors import Refused, WrongUsage
-from smelter.explore.catalog import CATALOG_FILE, Catalog, Database, TableName
+from smelter.catalog_address import CatalogAddress
+from smelter.errors import Refused
+from smelter.explore.catalog import TableName
 from smelter.explore.connection import open_duckdb
-from smelter.explore.databases import PostgresDatabase, SqliteFile
-from smelter.explore.facade import Facade
 from smelter.explore.problems import as_smelter_error
 from smelter.explore.safety import refuse_unless_query
+from smelter.explore.saved_views import NAMESPACE
+from smelter.explore.service import address_of, serve
 from smelter.explore.views import Views
-from smelter.settings import load_settings
+from smelter.settings import Settings, load_settings
 
 if TYPE_CHECKING:
+    import pandas
     import pyarrow
 
 Row = tuple[Any, ...]
 Parameters = Sequence[Any] | Mapping[str, Any]
 # DuckDB would list its main schema, which is empty.
 _SHOW_TABLES = re.compile(r"\s*show\s+tables\s*;?\s*", re.IGNORECASE)
+_MAY_ASK_SAVED = re.compile(rf"\b{NAMESPACE}\b|\bshow\b|duckdb_|information_schema", re.IGNORECASE)
 _TABLES = """
-    select table_schema as namespace, table_name as "table" from information_schema.tables
-    where table_catalog = current_database() order by all
+    select schema_name as namespace, view_name as "table", coalesce(comment, '') as about from duckdb_views()
+    where database_name = current_database() and not internal order by all
 """
 
 
-def connect(lake: Path, unsafe: bool = False, *, catalog: CatalogAddress | str | None = None) -> Explorer:
+def connect(
+    lake: Path | str | None = None,
+    unsafe: bool = False,
+    *,
+    catalog: CatalogAddress | str | None = None,
+    at: str | int | datetime | None = None,
+) -> Explorer:
     """Open a lake for questions; a lake without tables, or without a catalog yet, is open all the same.
 
-    `catalog` is the address of its PostgreSQL catalog; if it is not given, the lake's settings tell.
+    Without `lake` it is the one that the settings name, as for `smelt`. `catalog` is the address of its PostgreSQL
+    catalog; if it is not given, the lake's settings tell. `at` is a moment of the past (a time, or `2h` ago) or the
+    number of a snapshot; without it each question sees the newest snapshots.
     """
-    return _open(lake, _database(lake, catalog or load_settings(lake).values.catalog), unsafe=unsafe)
+    settings = load_settings(None if lake is None else Path(lake)).values
+    if catalog is not None:
+        settings = settings.model_copy(update={"catalog": address_of(catalog)})
+    return open_explorer(settings, unsafe=unsafe, at=at)
 
 
-def _database(lake: Path, catalog: CatalogAddress | str | None) -> Database:
-    if catalog is None:
-        file = SqliteFile(lake.absolute() / CATALOG_FILE)
-        file.refuse_if_left()
-        return file
-    try:
-        address = parse_address(catalog) if isinstance(catalog, str) else catalog
-    except ValueError as problem:
-        raise WrongUsage(f"`catalog` cannot be used: {problem}") from None
-    return PostgresDatabase(address, lake)
-
-
-def _open(lake: Path, database: Database, *, unsafe: bool) -> Explorer:
-    catalog = Catalog(database)
+def open_explorer(settings: Settings, *, unsafe: bool = False, at: str | int | datetime | None = None) -> Explorer:
+    """Open the lake of the settings."""
     with ExitStack() as opened:
-        opened.callback(database.close)
+        served = opened.enter_context(serve(settings, at))
         folder = tempfile.TemporaryDirectory(prefix="smelter-explore-", ignore_cleanup_errors=True)
         workspace = opened.enter_context(folder)
-        facade = Facade(catalog)
-        opened.callback(facade.close)
-        connection = open_duckdb(Path(workspace), lake, facade, unsafe=unsafe)
+        connection = open_duckdb(Path(workspace), settings.lake, served.facade, unsafe=unsafe)
         opened.callback(connection.close)
-        views = Views(connection, catalog)
-        views.refresh()
+        views = Views(connection, served.catalog, served.saved)
+        views.refresh(saved=False)
         return Explorer(connection, views, opened.pop_all(), unsafe=unsafe)
 
 
@@ -101,7 +101,7 @@ class Explorer:
 
         Each question has a DuckDB connection of its own, so that threads do not take each other's answers.
         """
-        self.refresh()
+        self._refresh(saved=_MAY_ASK_SAVED.search(sql) is not None)
         with self._told(self._connection):
             cursor = self._connection.cursor()
         self._asked.add(cursor)
@@ -113,10 +113,40 @@ class Explorer:
 
     def refresh(self) -> None:
         """Make views of tables that are new, and drop those of tables that are gone; every question begins so."""
+        self._refresh(saved=True)
+
+    def _refresh(self, *, saved: bool) -> None:
         if not self._finish.alive:
             raise _closed()
         with self._told(self._connection):
-            self._views.refresh()
+            self._views.refresh(saved=saved)
+
+    def sql(self, query: str) -> duckdb.DuckDBPyRelation:
+        """One question as DuckDB's own relation, which a notebook shows as a table: `.df()`, `.arrow()`, `.filter(…)`.
+
+        It asks when it is looked at, and sees the newest snapshots of then.
+        """
+        cursor = self.connection()
+        with self._told(cursor):
+            if not self._unsafe:
+                refuse_unless_query(cursor, query, self._views.made)
+            return cursor.sql(query)
+
+    def connection(self) -> duckdb.DuckDBPyConnection:
+        """A DuckDB connection of one's own, with every view that there is now; it ends with the explorer.
+
+        It is locked as everything here is, but for one thing: it could write into the folder of the tables.
+        """
+        self.refresh()
+        with self._told(self._connection):
+            cursor = self._connection.cursor()
+        self._asked.add(cursor)
+        return cursor
+
+    @property
+    def troubles(self) -> list[str]:
+        """A sentence for each table that cannot be opened."""
+        return self._views.broken
 
     def close(self) -> None:
         """Give back port, files and memory; answers that were not read to their end are lost. Harmless twice."""
@@ -168,6 +198,11 @@ class Answer:
         """All the rows that are left."""
         with self._explorer._told(self._cursor):
             return self._cursor.fetchall()
+
+    def df(self) -> pandas.DataFrame:
+        """The whole answer as a data frame of pandas."""
+        with self._explorer._told(self._cursor):
+            return self._cursor.df()
 
     def arrow(self) -> pyarrow.Table:
         """The whole answer as an Arrow table."""

@@ -15,7 +15,8 @@ from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from smelter.errors import SmelterError
-from smelter.explore.catalog import Catalog, TableName
+from smelter.explore.catalog import TableName, Tables
+from smelter.explore.facts import FACTS, facts_of
 
 _LOOPBACK = "127.0.0.1"
 _LEVEL = "\x1f"  # between the levels of a namespace, in addresses
@@ -29,7 +30,7 @@ _POLL_SECONDS = 0.05  # how long `close` may wait
 class Facade:
     """A server on this machine's loopback, with a port and a token of its own; it ends with `close`."""
 
-    def __init__(self, catalog: Catalog) -> None:
+    def __init__(self, catalog: Tables) -> None:
         self.token = secrets.token_urlsafe(32)
         self._server = _Server((_LOOPBACK, 0), _Handler)
         self._server.catalog = catalog
@@ -54,7 +55,7 @@ class Facade:
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
     request_queue_size = 128  # a full queue of the default 5 costs the next caller a second
-    catalog: Catalog
+    catalog: Tables
     authorization: bytes
 
     def server_bind(self) -> None:
@@ -112,6 +113,8 @@ class _Handler(BaseHTTPRequestHandler):
                 self._fail(HTTPStatus.NOT_FOUND, "NoSuchEndpointException", "there is no such address")
 
     def _answer_inside(self, namespace: str, rest: list[str]) -> None:
+        if namespace == FACTS:
+            return self._answer_facts(rest)
         if namespace not in self.server.catalog.namespaces():
             return self._fail(HTTPStatus.NOT_FOUND, "NoSuchNamespaceException", f"there is no namespace {namespace}")
         levels = namespace.split(".")
@@ -133,6 +136,23 @@ class _Handler(BaseHTTPRequestHandler):
         location = json.dumps(metadata.location).encode()
         body = b'{"metadata-location":%b,"metadata":%b,"config":{}}' % (location, metadata.content)
         return self._send(HTTPStatus.OK, body)
+
+    def _answer_facts(self, rest: list[str]) -> None:
+        """What a table's metadata tells of it, as if it were a property of a table without rows.
+
+        DuckDB has a function for the whole metadata, but it asks for it while the question runs, from several threads
+        at once by one connection, and that ends the process (1.5.5). Properties are asked for before.
+        """
+        match rest:
+            case []:
+                return self._send(HTTPStatus.OK, {"namespace": [FACTS], "properties": {}})
+            case ["tables", name]:
+                namespace, _, short = name.rpartition(".")
+                metadata = self.server.catalog.metadata(TableName(namespace, short))
+                if metadata is not None:
+                    answer = {"metadata-location": metadata.location, "metadata": facts_of(metadata.content)}
+                    return self._send(HTTPStatus.OK, {**answer, "config": {}})
+        return self._fail(HTTPStatus.NOT_FOUND, "NoSuchTableException", "there are no such facts")
 
     def _namespaces_under(self, parent: list[str]) -> list[list[str]]:
         every = (name.split(".") for name in self.server.catalog.namespaces())

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from smelter.explore.catalog import TableName
+
 
 def quoted_name(name: str) -> str:
     """A name of a table, schema or column."""
@@ -11,3 +13,8 @@ def quoted_name(name: str) -> str:
 def quoted_text(text: str) -> str:
     """A text between quotes."""
     return "'" + text.replace("'", "''") + "'"
+
+
+def qualified(table: TableName) -> str:
+    """A table's two names."""
+    return f"{quoted_name(table.namespace)}.{quoted_name(table.name)}"

@@ -1,4 +1,4 @@
-"""`select * from bronze.events`: one view for each table of the catalog, kept in step with it.
+"""`select * from bronze.events`: one view for each table of the catalog, kept in step with it; and the saved ones.
 
 DuckDB binds a view anew at each query, so a view shows the newest snapshot and the newest columns by itself.
 """
@@ -14,8 +14,9 @@ from contextlib import suppress
 
 import duckdb
 
-from smelter.explore.catalog import CATALOG_NAME, Catalog, TableName
-from smelter.explore.quoting import quoted_name
+from smelter.explore.catalog import CATALOG_NAME, TableName, Tables
+from smelter.explore.quoting import qualified, quoted_name, quoted_text
+from smelter.explore.saved_views import NAMESPACE, SavedViews
 from smelter.lake.letter_status import DEAD_LETTERS, RESOLUTIONS, status_sql
 
 VIEWS_CATALOG = "memory"  # DuckDB's own name for what is in no file
@@ -31,20 +32,35 @@ _TWINS = "the catalog has two names for it that differ in small and capital lett
 class Views:
     """The views of one DuckDB; threads may refresh them at once."""
 
-    def __init__(self, connection: duckdb.DuckDBPyConnection, catalog: Catalog) -> None:
+    def __init__(self, connection: duckdb.DuckDBPyConnection, catalog: Tables, saved: SavedViews) -> None:
         self._connection = connection
         self._catalog = catalog
+        self._saved = saved
         self._lock = threading.Lock()
         self._made: frozenset[TableName] = frozenset()
         self._broken: dict[TableName, str] = {}
+        self._over: object = None  # what the saved views were last written for
 
     @property
     def made(self) -> frozenset[TableName]:
         """The tables that can be asked."""
         return self._made
 
-    def refresh(self) -> None:
-        """Make views of new tables and drop those of tables that are gone; broken ones are tried anew."""
+    @property
+    def saved(self) -> frozenset[TableName]:
+        """The saved views; a table of the same name goes before."""
+        return frozenset(self._saved.names) - self._made
+
+    @property
+    def broken(self) -> list[str]:
+        """A sentence for each table that cannot be opened; no view holds its rows."""
+        return [sentence for table in sorted(self._broken) if (sentence := self.trouble_with(str(table)))]
+
+    def refresh(self, *, saved: bool = True) -> None:
+        """Make views of new tables and drop those of tables that are gone; broken ones are tried anew.
+
+        The saved ones look at every table when they are made, so a question that does not need them leaves them out.
+        """
         with self._lock:
             before, tables = self._made, self._catalog.tables()
             twins = _twins(tables)
@@ -52,12 +68,31 @@ class Views:
             with self._connection.cursor() as cursor:
                 _drop(cursor, before - wanted)
                 failed = _make(cursor, sorted(wanted - before))
-            self._made = wanted - frozenset(failed)
-            self._broken = dict.fromkeys(twins, _TWINS) | failed
+                self._made = wanted - frozenset(failed)
+                self._broken = dict.fromkeys(twins, _TWINS) | failed
+                if saved:
+                    self._save(cursor)
+
+    def _save(self, cursor: duckdb.DuckDBPyConnection) -> None:
+        """Write the saved views anew, if there is something new that they are for."""
+        over = self._saved.over(self._made)
+        if over == self._over:
+            return
+        cursor.execute(f"create schema if not exists {VIEWS_CATALOG}.{quoted_name(NAMESPACE)}")
+        self._over = over
+        for name, statement in self._saved.statements(self._made, self._catalog):
+            view = f"{VIEWS_CATALOG}.{qualified(name)}"
+            try:
+                cursor.execute(f"create or replace view {view} as {statement}")
+                cursor.execute(f"comment on view {view} is {quoted_text(self._saved.about(name))}")
+            except duckdb.Error as problem:  # a file of one's own, or a table that broke just now
+                cursor.execute(f"drop view if exists {view}")
+                self._broken[name] = str(problem)
+                self._over = None
 
     def trouble_with(self, name: str) -> str | None:
         """Say which table of this name, full or short, cannot be opened, and why; nothing if there is none."""
-        for table in sorted({*self._made, *self._broken}):
+        for table in sorted({*self._made, *self._broken, *self.saved}):
             why = self._why_broken(table) if name in (str(table), table.name) else None
             if why:
                 return f"the table {table} cannot be opened: {why.splitlines()[0]}"
@@ -82,7 +117,7 @@ def _twins(tables: Iterable[TableName]) -> frozenset[TableName]:
 
 def _drop(cursor: duckdb.DuckDBPyConnection, tables: Iterable[TableName]) -> None:
     for table in tables:
-        cursor.execute(f"drop view if exists {VIEWS_CATALOG}.{_name(table)}")
+        cursor.execute(f"drop view if exists {VIEWS_CATALOG}.{qualified(table)}")
 
 
 def _make(cursor: duckdb.DuckDBPyConnection, tables: Iterable[TableName]) -> dict[TableName, str]:
@@ -100,14 +135,10 @@ def _make(cursor: duckdb.DuckDBPyConnection, tables: Iterable[TableName]) -> dic
 
 def _make_view(cursor: duckdb.DuckDBPyConnection, table: TableName) -> None:
     """The table as it is; but dead letters with their status, where they are what the platform writes."""
-    create = f"create view {VIEWS_CATALOG}.{_name(table)} as "
+    create = f"create or replace view {VIEWS_CATALOG}.{qualified(table)} as "
     if table.namespace == DEAD_LETTERS and table.name != RESOLUTIONS:
-        for resolutions in (f"{CATALOG_NAME}.{_name(TableName(DEAD_LETTERS, RESOLUTIONS))}", _NO_RESOLUTIONS):
+        for resolutions in (f"{CATALOG_NAME}.{qualified(TableName(DEAD_LETTERS, RESOLUTIONS))}", _NO_RESOLUTIONS):
             with suppress(duckdb.Error):  # a lake that an earlier version made, or others, may lack them
-                cursor.execute(create + status_sql(f"{CATALOG_NAME}.{_name(table)}", resolutions, table.name))
+                cursor.execute(create + status_sql(f"{CATALOG_NAME}.{qualified(table)}", resolutions, table.name))
                 return
-    cursor.execute(f"{create} from {CATALOG_NAME}.{_name(table)}")
-
-
-def _name(table: TableName) -> str:
-    return f"{quoted_name(table.namespace)}.{quoted_name(table.name)}"
+    cursor.execute(f"{create} from {CATALOG_NAME}.{qualified(table)}")
