@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -103,4 +103,4 @@ def _ago(text: str) -> datetime:
     return time_or_ago(text, "--param", datetime.now(UTC))
 
 
-_READ = {"bigint": int, "double": float, "timestamptz": _ago}
+_READ: dict[str, Callable[[str], Value]] = {"bigint": int, "double": float, "timestamptz": _ago}
