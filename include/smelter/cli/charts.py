@@ -12,9 +12,10 @@ def bars(rows: Sequence[tuple[str, float]], unit: str = "") -> list[str]:
     """One line per row: its name, a bar as long as its share of the largest, and the number."""
     largest = max((abs(value) for _, value in rows), default=0) or 1
     names = max((len(name) for name, _ in rows), default=0)
-    return [f"{name:<{names}}  {_bar(value / largest):<{_WIDTH}} {value:>10,.2f}{unit}" for name, value in rows]
+    return [f"{name:<{names}}  {bar(value / largest):<{_WIDTH}} {value:>10,.2f}{unit}" for name, value in rows]
 
 
-def _bar(share: float) -> str:
+def bar(share: float) -> str:
+    """A bar as long as a share of one."""
     eighths = round(max(share, 0) * _WIDTH * 8)
     return ("█" * (eighths // 8) + _EIGHTHS[eighths % 8]).strip()

@@ -15,6 +15,7 @@ from typer import _click as click
 
 from smelter import __version__
 from smelter.cli import (
+    ask,
     bench,
     check,
     contract,
@@ -69,6 +70,7 @@ for module in (
     trace,
     dlq,
     sql,
+    ask,
     quality,
     contract,
     maintain,

@@ -16,7 +16,7 @@ import duckdb
 
 from smelter.catalog_address import CatalogAddress
 from smelter.errors import Refused
-from smelter.explore.catalog import TableName
+from smelter.explore.catalog import TableName, Tables
 from smelter.explore.connection import open_duckdb
 from smelter.explore.problems import as_smelter_error
 from smelter.explore.safety import refuse_unless_query
@@ -69,13 +69,22 @@ def open_explorer(settings: Settings, *, unsafe: bool = False, at: str | int | d
         opened.callback(connection.close)
         views = Views(connection, served.catalog, served.saved)
         views.refresh(saved=False)
-        return Explorer(connection, views, opened.pop_all(), unsafe=unsafe)
+        return Explorer(connection, served.catalog, views, opened.pop_all(), unsafe=unsafe)
 
 
 class Explorer:
     """A lake that is open for questions. Threads may share it. It closes itself when it is forgotten."""
 
-    def __init__(self, connection: duckdb.DuckDBPyConnection, views: Views, opened: ExitStack, *, unsafe: bool) -> None:
+    def __init__(
+        self,
+        connection: duckdb.DuckDBPyConnection,
+        catalog: Tables,
+        views: Views,
+        opened: ExitStack,
+        *,
+        unsafe: bool,
+    ) -> None:
+        self.catalog = catalog  # as it is seen here: the newest, or that of a moment
         self._connection = connection
         self._views = views
         self._unsafe = unsafe
@@ -211,8 +220,17 @@ class Answer:
 
     def batches(self, size: int) -> Iterator[pyarrow.RecordBatch]:
         """The answer as Arrow batches of about so many rows, computed as they are taken."""
+        yield from self.typed_batches(size)[1]
+
+    def typed_batches(self, size: int) -> tuple[pyarrow.Schema, Iterator[pyarrow.RecordBatch]]:
+        """The same with their schema, which is there also where no batch is."""
         with self._explorer._told(self._cursor):
-            yield from self._cursor.to_arrow_reader(size)
+            reader = self._cursor.to_arrow_reader(size)
+        return reader.schema, self._taken(reader)
+
+    def _taken(self, reader: pyarrow.RecordBatchReader) -> Iterator[pyarrow.RecordBatch]:
+        with self._explorer._told(self._cursor):
+            yield from reader
 
     def __iter__(self) -> Iterator[Row]:
         while rows := self.fetchmany():

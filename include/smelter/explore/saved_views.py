@@ -13,9 +13,9 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from smelter.explore.catalog import CATALOG_NAME, TableName, Tables
-from smelter.explore.facts import FACTS
+from smelter.explore.catalog import TableName, Tables
 from smelter.explore.quoting import qualified, quoted_name, quoted_text
+from smelter.explore.sources import Sources
 from smelter.explore.sql_files import SqlFile, flaw, sql_files
 from smelter.lake.letter_status import DEAD_LETTERS, RESOLUTIONS
 
@@ -87,16 +87,22 @@ class SavedViews:
         """Everything that the views are for; when it changes, they are to be written anew."""
         return frozenset({*tables, *self._folders(tables)})
 
-    def statements(self, tables: Collection[TableName], catalog: Tables) -> Iterator[tuple[TableName, str]]:
-        """The statement of each view, in an order in which they can be made; a table of its name goes before."""
+    def statements(
+        self, tables: Collection[TableName], catalog: Tables, sources: Sources
+    ) -> Iterator[tuple[TableName, str]]:
+        """The statement of each view, in an order in which they can be made; a table of its name goes before.
+
+        A view that needs what the sources do not tell is left out.
+        """
         event_times = {}
         for table in tables:
             if table.namespace == _BRONZE and (metadata := catalog.metadata(table)):
                 event_times[table.name] = event_time_of(metadata.content)
-        subjects = [subject_of(table, tables, event_times.get(table.name)) for table in sorted(tables)]
+        subjects = [subject_of(table, tables, event_times.get(table.name), sources) for table in sorted(tables)]
         subjects += [receipts_of(*folder) for folder in sorted(self._folders(tables))]
         for view in self.views:
-            if view.name not in tables:
+            is_told = not any("{facts}" in body for _, body in view.parts) or all(map(sources.facts, tables))
+            if view.name not in tables and is_told:
                 yield view.name, statement_of(view, subjects, self._as_of)
 
     def _folders(self, tables: Iterable[TableName]) -> set[tuple[str, str, Path]]:
@@ -123,19 +129,21 @@ def _saved_view(file: SqlFile) -> SavedView:
     return SavedView(name, file.needed("about"), tuple(columns), once, parts)
 
 
-def subject_of(table: TableName, known: Collection[TableName], event_time: str | None) -> Subject:
+def subject_of(table: TableName, known: Collection[TableName], event_time: str | None, sources: Sources) -> Subject:
     """A table with the tables of the same dataset beside it; one that is not there yet has no rows."""
     slots = {
         "table": quoted_text(str(table)),
         "namespace": quoted_text(table.namespace),
         "dataset": quoted_text(table.name),
         "rows": _view(table),
-        "address": quoted_text(f"{CATALOG_NAME}.{qualified(table)}"),
-        "facts": quoted_text(f"{CATALOG_NAME}.{qualified(TableName(FACTS, str(table)))}"),
+        "address": quoted_text(sources.address(table)),
     }
     for slot, namespace in _SIBLINGS.items():
         sibling = TableName(namespace, table.name)
         slots[slot] = _view(sibling) if sibling in known else _NOT_THERE
+    facts = sources.facts(table)
+    if facts:
+        slots["facts"] = quoted_text(facts)
     if event_time:
         slots["event_time"] = quoted_name(event_time)
     over = {EVERY_TABLE, str(table)}

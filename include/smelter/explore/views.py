@@ -14,9 +14,10 @@ from contextlib import suppress
 
 import duckdb
 
-from smelter.explore.catalog import CATALOG_NAME, TableName, Tables
+from smelter.explore.catalog import TableName, Tables
 from smelter.explore.quoting import qualified, quoted_name, quoted_text
 from smelter.explore.saved_views import NAMESPACE, SavedViews
+from smelter.explore.sources import Served, Sources
 from smelter.lake.letter_status import DEAD_LETTERS, RESOLUTIONS, status_sql
 
 VIEWS_CATALOG = "memory"  # DuckDB's own name for what is in no file
@@ -63,7 +64,7 @@ class Views:
         """
         with self._lock:
             before, tables = self._made, self._catalog.tables()
-            twins = _twins(tables)
+            twins = twins_of(tables)
             wanted = frozenset(tables) - twins
             with self._connection.cursor() as cursor:
                 _drop(cursor, before - wanted)
@@ -80,7 +81,7 @@ class Views:
             return
         cursor.execute(f"create schema if not exists {VIEWS_CATALOG}.{quoted_name(NAMESPACE)}")
         self._over = over
-        for name, statement in self._saved.statements(self._made, self._catalog):
+        for name, statement in self._saved.statements(self._made, self._catalog, Served()):
             view = f"{VIEWS_CATALOG}.{qualified(name)}"
             try:
                 cursor.execute(f"create or replace view {view} as {statement}")
@@ -109,7 +110,7 @@ class Views:
         return self._broken.get(table)
 
 
-def _twins(tables: Iterable[TableName]) -> frozenset[TableName]:
+def twins_of(tables: Iterable[TableName]) -> frozenset[TableName]:
     """Tables that DuckDB cannot tell apart: it would show the rows of one under the name of the other."""
     seen = Counter(str(table).lower() for table in tables)
     return frozenset(table for table in tables if seen[str(table).lower()] > 1)
@@ -134,11 +135,23 @@ def _make(cursor: duckdb.DuckDBPyConnection, tables: Iterable[TableName]) -> dic
 
 
 def _make_view(cursor: duckdb.DuckDBPyConnection, table: TableName) -> None:
-    """The table as it is; but dead letters with their status, where they are what the platform writes."""
+    """The best view that can be made: a lake that an earlier version made, or others, may lack what the first needs."""
+    *better, plain = view_statements(table, Served())
+    for statement in better:
+        with suppress(duckdb.Error):
+            cursor.execute(statement)
+            return
+    cursor.execute(plain)
+
+
+def view_statements(table: TableName, sources: Sources) -> list[str]:
+    """The table as it is; before that, dead letters with their status, by their resolutions and without these."""
     create = f"create or replace view {VIEWS_CATALOG}.{qualified(table)} as "
-    if table.namespace == DEAD_LETTERS and table.name != RESOLUTIONS:
-        for resolutions in (f"{CATALOG_NAME}.{qualified(TableName(DEAD_LETTERS, RESOLUTIONS))}", _NO_RESOLUTIONS):
-            with suppress(duckdb.Error):  # a lake that an earlier version made, or others, may lack them
-                cursor.execute(create + status_sql(f"{CATALOG_NAME}.{qualified(table)}", resolutions, table.name))
-                return
-    cursor.execute(f"{create} from {CATALOG_NAME}.{qualified(table)}")
+    rows = sources.rows(table)
+    plain = f"{create} from {rows}"
+    if table.namespace != DEAD_LETTERS or table.name == RESOLUTIONS:
+        return [plain]
+    with suppress(KeyError):  # a table that is not there has no file
+        every = [sources.rows(TableName(DEAD_LETTERS, RESOLUTIONS)), _NO_RESOLUTIONS]
+        return [*(create + status_sql(rows, resolutions, table.name) for resolutions in every), plain]
+    return [create + status_sql(rows, _NO_RESOLUTIONS, table.name), plain]

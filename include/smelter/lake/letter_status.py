@@ -10,6 +10,9 @@ from enum import StrEnum
 
 DEAD_LETTERS, RESOLUTIONS = "dead_letters", "resolutions"
 _KEPT = ("_id", "_source", "_position", "_arrived_at", "_ingested_at", "_batch", "_contract")
+_JUDGED = frozenset({"reason", "errors", "raw", "raw_bytes"})
+LETTER_COLUMNS = _JUDGED | frozenset(_KEPT)
+RESOLUTION_COLUMNS = _JUDGED | {"dataset", "_source", "_position", "outcome", "run", "contract", "resolved_at"}
 _STATUS_SQL = """
 select {kept}, coalesce(r.reason, l.reason) as reason, coalesce(r.errors, l.errors) as errors,
   coalesce(r.raw, l.raw) as raw, coalesce(r.raw_bytes, l.raw_bytes) as raw_bytes,
