@@ -113,6 +113,17 @@ def test_what_is_not_there_is_not_found(lake: SmallLake, facade: Facade, path: s
     assert ask(facade, path)[0] == 404
 
 
+@pytest.mark.parametrize(
+    ("namespace", "problem"), [("bronze", "NoSuchTableException"), ("no", "NoSuchNamespaceException")]
+)
+def test_a_missing_table_and_a_missing_namespace_are_told_apart(
+    lake: SmallLake, facade: Facade, namespace: str, problem: str
+) -> None:
+    lake.make("bronze", "events")
+    status, body = ask(facade, f"/v1/namespaces/{namespace}/tables/other")
+    assert (status, json.loads(body)["error"]["type"]) == (404, problem)
+
+
 def test_a_catalog_that_cannot_be_read_is_unavailable(lake: SmallLake, facade: Facade) -> None:
     lake.path.mkdir()
     lake.catalog_file.write_bytes(b"not a database at all, but a text" * 100)

@@ -116,8 +116,10 @@ class _Handler(BaseHTTPRequestHandler):
     def _answer_inside(self, namespace: str, rest: list[str]) -> None:
         if namespace == FACTS:
             return self._answer_facts(rest)
-        if namespace not in PLATFORM and namespace not in self.server.catalog.namespaces():
-            return self._fail(HTTPStatus.NOT_FOUND, "NoSuchNamespaceException", f"there is no namespace {namespace}")
+        if len(rest) == 2 and rest[0] == "tables":  # each question asks this, and one look at the catalog is enough
+            return self._answer_table(TableName(namespace, rest[1]))
+        if not self._is_known(namespace):
+            return self._fail_namespace(namespace)
         levels = namespace.split(".")
         match rest:
             case []:
@@ -126,17 +128,23 @@ class _Handler(BaseHTTPRequestHandler):
                 names = [table.name for table in self.server.catalog.tables() if table.namespace == namespace]
                 identifiers = [{"namespace": levels, "name": name} for name in names]
                 return self._send(HTTPStatus.OK, {"identifiers": identifiers})
-            case ["tables", name]:
-                return self._answer_table(TableName(namespace, name))
         return self._fail(HTTPStatus.NOT_FOUND, "NoSuchEndpointException", "there is no such address")
 
     def _answer_table(self, table: TableName) -> None:
         metadata = self.server.catalog.metadata(table)
-        if metadata is None:
-            return self._fail(HTTPStatus.NOT_FOUND, "NoSuchTableException", f"there is no table {table}")
-        location = json.dumps(metadata.location).encode()
-        body = b'{"metadata-location":%b,"metadata":%b,"config":{}}' % (location, metadata.content)
-        return self._send(HTTPStatus.OK, body)
+        if metadata is not None:
+            location = json.dumps(metadata.location).encode()
+            body = b'{"metadata-location":%b,"metadata":%b,"config":{}}' % (location, metadata.content)
+            return self._send(HTTPStatus.OK, body)
+        if not self._is_known(table.namespace):
+            return self._fail_namespace(table.namespace)
+        return self._fail(HTTPStatus.NOT_FOUND, "NoSuchTableException", f"there is no table {table}")
+
+    def _is_known(self, namespace: str) -> bool:
+        return namespace in PLATFORM or namespace in self.server.catalog.namespaces()
+
+    def _fail_namespace(self, name: str) -> None:
+        self._fail(HTTPStatus.NOT_FOUND, "NoSuchNamespaceException", f"there is no namespace {name}")
 
     def _answer_facts(self, rest: list[str]) -> None:
         """What a table's metadata tells of it, as if it were a property of a table without rows.
@@ -148,8 +156,8 @@ class _Handler(BaseHTTPRequestHandler):
             case []:
                 return self._send(HTTPStatus.OK, {"namespace": [FACTS], "properties": {}})
             case ["tables", name]:
-                namespace, _, short = name.rpartition(".")
-                metadata = self.server.catalog.metadata(TableName(namespace, short))
+                table = {str(table): table for table in self.server.catalog.tables()}.get(name)
+                metadata = self.server.catalog.metadata(table) if table else None
                 if metadata is not None:
                     answer = {"metadata-location": metadata.location, "metadata": facts_of(metadata.content)}
                     return self._send(HTTPStatus.OK, {**answer, "config": {}})
