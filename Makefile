@@ -39,11 +39,12 @@ test: setup ## Check style, imports and types, then test every room (ROOM=name f
 lint: setup ## Check style, imports and types only
 	@.venv/bin/python tests/run_rooms.py --lint
 
-bench: setup ## Measure bronze and the judge beside the alternatives, replay beside bronze, the stream, silver and maintenance against themselves
+bench: setup ## Measure bronze and the judge beside the alternatives, replay beside bronze, questions beside bare DuckDB, the stream, silver and maintenance against themselves
 	@$(SMELT) bench bronze
 	@$(SMELT) bench silver
 	@$(SMELT) bench replay
 	@$(SMELT) bench maintain
+	@$(SMELT) bench explore
 	@$(SMELT) bench judge
 	@$(SMELT) bench stream
 

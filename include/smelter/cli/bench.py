@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Protocol
 
 import typer
 
-from smelter.cli import bench_maintain
+from smelter.cli import bench_explore, bench_maintain
 from smelter.cli.session import print_json, print_table, session_of
 
 if TYPE_CHECKING:
@@ -34,6 +34,7 @@ benches = typer.Typer(name="bench", help="Measure, beside the alternatives, in o
 def register(app: typer.Typer) -> None:
     """Add the commands to the menu."""
     benches.command("maintain")(bench_maintain.maintain)
+    benches.command("explore")(bench_explore.explore)
     app.add_typer(benches)
 
 
