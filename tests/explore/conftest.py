@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -38,6 +39,7 @@ def smelt(lake: SmallLake, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captu
         sql.register(main.app)
     monkeypatch.setenv("SMELTER_LAKE", str(lake.path))
     monkeypatch.chdir(lake.path.parent)
+    monkeypatch.setattr("sys.stdin", io.StringIO())
 
     def call(*words: str) -> Done:
         code = main.run(list(words))

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from small_lakes import SmallLake, Smelt
 
-from smelter.cli import sql
+from smelter.cli import answers
 
 WIDE = "select " + ", ".join(f"'{'x' * 20}' as column_{number}" for number in range(30))
 
@@ -50,7 +50,7 @@ def test_long_values_are_cut_and_signs_that_move_the_cursor_are_written_out(smel
 def test_what_is_wider_than_the_terminal_gets_one_line_for_each_value(
     smelt: Smelt, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sql, "_width", lambda: 80)
+    monkeypatch.setattr(answers, "_width", lambda _: 80)
     done = smelt("sql", WIDE)
     assert max(map(len, done.out.splitlines())) <= 80
     assert "row 1\n  column_0   xxxxxxxxxxxxxxxxxxxx\n" in done.out
@@ -91,9 +91,17 @@ def test_a_query_may_come_from_standard_input(smelt: Smelt, monkeypatch: pytest.
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        ([], 'a query is needed\n  next: smelt sql "show tables"'),
+        ([], "a query is needed, and this text has none"),
         ([" -- nothing"], "a query is needed, and this text has none"),
-        (["select 1", "--json", "--limit", "5"], "--limit is for tables; json gives every row"),
+        (["select 1", "--serve"], "a QUERY and --serve are different things to do"),
+        (["--serve", "--export", "x"], "--serve and --export are different things to do"),
+        (["--serve", "--json"], "--json means nothing here"),
+        (["--init", "--at", "2h"], "--at means nothing here"),
+        (["select 1", "--table", "bronze.events"], "--table means nothing here"),
+        (["--export", "x", "--unsafe"], "--unsafe means nothing here"),
+        (["select 1", "--at", "yesterday"], "--at `yesterday` is not a time"),
+        (["select 1", "--at", "2999-01-01"], "2999-01-01T00:00:00+00:00 is in the future"),
+        (["select 1", "--output", "x.xls"], "the name x.xls does not tell its form"),
         (["select 1", "--limit", "0"], "Invalid value for '--limit'"),
         (["select 1", "--format", "xml"], "Invalid value for '--format'"),
     ],
@@ -168,5 +176,5 @@ def test_help_says_what_can_be_asked_and_imports_no_duckdb() -> None:
     )
     done = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, timeout=60, check=False)
     assert (done.returncode, done.stderr) == (0, "")
-    for word in ("QUERY", "--format", "--limit", "--unsafe", "lists them"):
+    for word in ("QUERY", "--format", "--limit", "--unsafe", "--at", "--export", "own shell"):
         assert word in done.stdout

@@ -37,7 +37,7 @@ def _complete(incomplete: str) -> list[str]:
 def ask(
     context: typer.Context,
     name: Annotated[
-        str | None, typer.Argument(metavar="[NAME]", help="Which question.", autocompletion=_complete)
+        str | None, typer.Argument(metavar="NAME", help="Which question.", autocompletion=_complete)
     ] = None,
     params: Annotated[
         list[str] | None,

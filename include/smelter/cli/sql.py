@@ -37,7 +37,7 @@ def register(app: typer.Typer) -> None:
 def sql(
     context: typer.Context,
     query: Annotated[
-        str | None, typer.Argument(metavar="[QUERY]", help="One query in DuckDB's SQL, or - for standard input.")
+        str | None, typer.Argument(metavar="QUERY", help="One query in DuckDB's SQL, or - for standard input.")
     ] = None,
     form: Form = None,
     as_json: AsJson = False,
@@ -63,9 +63,10 @@ def sql(
 ) -> None:
     """Ask the lake's tables in SQL; without a QUERY, in DuckDB's own shell.
 
-    For example: smelt sql "select count(*) from bronze.events"; `show tables` lists what there is, and `smelt ask`
-    the questions that people usually ask. Every query sees the newest snapshots. Without --unsafe it can read the
-    lake's tables, and do nothing else.
+    For example: smelt sql "select count(*) from bronze.events"; `show tables`
+    lists them, and `smelt ask` lists what people usually ask. Every query sees
+    the newest snapshots. Without --unsafe it can read the lake's tables, and do
+    nothing else.
     """
     session = session_of(context)
     ways = {"a QUERY": query is not None, "--serve": serve, "--init": init, "--export": export is not None}

@@ -155,6 +155,8 @@ class _Handler(BaseHTTPRequestHandler):
         match rest:
             case []:
                 return self._send(HTTPStatus.OK, {"namespace": [FACTS], "properties": {}})
+            case ["tables"]:
+                return self._send(HTTPStatus.OK, {"identifiers": []})
             case ["tables", name]:
                 table = {str(table): table for table in self.server.catalog.tables()}.get(name)
                 metadata = self.server.catalog.metadata(table) if table else None
