@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 
 import pytest
+from pyiceberg.table import Table
 from pyiceberg.types import IntegerType, LongType
 from small_lakes import SmallLake, metadata_file
 
@@ -101,16 +102,38 @@ def test_one_question_sees_one_snapshot(lake: SmallLake, explorer: Explorer) -> 
     assert answer.fetchall() == [(1, 1)]
 
 
+def told_an_hour_later(table: Table) -> None:
+    """What a machine writes whose clock is ahead."""
+    file = metadata_file(table)
+    metadata = json.loads(file.read_text())
+    metadata["last-updated-ms"] += 3_600_000
+    for version in (*metadata["metadata-log"], *metadata["snapshots"][-1:], *metadata["snapshot-log"][-1:]):
+        version["timestamp-ms"] += 3_600_000
+    file.write_text(json.dumps(metadata))
+
+
 def test_commits_by_a_machine_whose_clock_is_ahead_are_seen(lake: SmallLake, explorer: Explorer) -> None:
+    events = lake.with_events([1])
+    lake.append(events, [2])
+    told_an_hour_later(events)
+    assert count(explorer) == 2
+
+
+def test_a_table_with_one_snapshot_of_a_clock_that_is_ahead_is_not_empty(lake: SmallLake, explorer: Explorer) -> None:
+    told_an_hour_later(lake.with_events([1, 2]))
+    assert count(explorer) == 2
+
+
+def test_the_current_snapshot_is_shown_where_a_writer_kept_no_history(lake: SmallLake, explorer: Explorer) -> None:
     events = lake.with_events([1])
     lake.append(events, [2])
     file = metadata_file(events)
     metadata = json.loads(file.read_text())
-    metadata["last-updated-ms"] += 3_600_000
-    for version in metadata["metadata-log"]:
-        version["timestamp-ms"] += 3_600_000
+    metadata["current-snapshot-id"] = metadata["snapshots"][0]["snapshot-id"]
+    metadata["refs"]["main"]["snapshot-id"] = metadata["current-snapshot-id"]
+    metadata["snapshot-log"] = []
     file.write_text(json.dumps(metadata))
-    assert count(explorer) == 2
+    assert count(explorer) == 1
 
 
 def test_values_are_bound_and_never_part_of_the_text(lake: SmallLake, explorer: Explorer) -> None:

@@ -88,31 +88,43 @@ def _newest_at(facts: Mapping[str, Any], table: TableName, moment: datetime) -> 
 
 
 def _began_empty(log: Sequence[_Entry], kept: Mapping[int, Any]) -> bool:
-    """Is the oldest snapshot that is told of the first there ever was?"""
-    return not log or (log[0][2] in kept and kept[log[0][2]].get("parent-snapshot-id") is None)
+    """Is the oldest snapshot that is told of the first there ever was? Numbers are counted from 1 (0 in old tables)."""
+    if not log:
+        return True
+    first = kept.get(log[0][2])
+    return first is not None and first.get("parent-snapshot-id") is None and first.get("sequence-number", 0) <= 1
 
 
 def _is_next(log: Sequence[_Entry], place: int, kept: Mapping[int, Any]) -> bool:
-    """Does the entry at this place follow the one before it? Not where one between them has been expired."""
+    """Does the entry at this place follow the one before it? Not where one between them has been expired.
+
+    PyIceberg takes a parent's name away with the parent, and leaves the numbers.
+    """
     if place == len(log):
         return True
     when, _, snapshot = log[place]
-    following = kept.get(snapshot)
-    was_rolled_back_to = following is not None and _moment(following["timestamp-ms"]) < when
-    return following is None or was_rolled_back_to or following.get("parent-snapshot-id") == log[place - 1][2]
+    before, following = kept[log[place - 1][2]], kept.get(snapshot)
+    if following is None or _moment(following["timestamp-ms"]) < when:  # a rollback brought it back
+        return following is not None
+    parent = following.get("parent-snapshot-id")
+    if parent is not None:
+        return bool(parent == before["snapshot-id"])
+    return bool(following.get("sequence-number", 0) == before.get("sequence-number", 0) + 1)
 
 
 def _at(facts: dict[str, Any], snapshot: int) -> dict[str, Any]:
-    """The metadata with another newest snapshot, and that one's columns."""
+    """The metadata without what came later, and with the columns of that snapshot."""
     chosen: dict[str, Any] = next((one for one in facts.get("snapshots", []) if one["snapshot-id"] == snapshot), {})
-    refs = dict(facts.get("refs", {}))
-    refs.pop("main", None)
-    if chosen:
-        refs["main"] = {"snapshot-id": snapshot, "type": "branch"}
-    now = {"current-snapshot-id": snapshot, "refs": refs}
-    if "schema-id" in chosen:
-        now["current-schema-id"] = chosen["schema-id"]
-    return facts | now
+    if not chosen:
+        return facts | {"current-snapshot-id": snapshot, "refs": {}, "snapshots": [], "snapshot-log": []}
+    made = chosen["timestamp-ms"]
+    return facts | {
+        "current-snapshot-id": snapshot,
+        "current-schema-id": chosen.get("schema-id", facts["current-schema-id"]),
+        "refs": {"main": {"snapshot-id": snapshot, "type": "branch"}},
+        "snapshots": [one for one in facts["snapshots"] if one["timestamp-ms"] <= made],
+        "snapshot-log": [{"snapshot-id": snapshot, "timestamp-ms": made}],
+    }
 
 
 def _expired(table: TableName, oldest: datetime | None) -> SmelterError:

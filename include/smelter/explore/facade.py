@@ -7,6 +7,7 @@ import json
 import secrets
 import sys
 import threading
+import time
 import zlib
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -16,6 +17,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 from smelter.errors import SmelterError
 from smelter.explore.catalog import TableName, Tables
+from smelter.explore.current import as_current
 from smelter.explore.facts import FACTS, facts_of
 
 _LOOPBACK = "127.0.0.1"
@@ -134,7 +136,8 @@ class _Handler(BaseHTTPRequestHandler):
         metadata = self.server.catalog.metadata(table)
         if metadata is not None:
             location = json.dumps(metadata.location).encode()
-            body = b'{"metadata-location":%b,"metadata":%b,"config":{}}' % (location, metadata.content)
+            content = as_current(metadata.content, time.time_ns() // 1_000_000)
+            body = b'{"metadata-location":%b,"metadata":%b,"config":{}}' % (location, content)
             return self._send(HTTPStatus.OK, body)
         if not self._is_known(table.namespace):
             return self._fail_namespace(table.namespace)
