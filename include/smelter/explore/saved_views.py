@@ -6,34 +6,22 @@ is written out once for each of them, so a view holds datasets that came later, 
 
 from __future__ import annotations
 
-import json
-import os
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from smelter.explore.catalog import TableName, Tables
-from smelter.explore.quoting import qualified, quoted_name, quoted_text
+from smelter.explore.quoting import quoted_name, quoted_text
 from smelter.explore.sources import Sources
 from smelter.explore.sql_files import SqlFile, flaw, sql_files
-from smelter.lake.letter_status import DEAD_LETTERS, RESOLUTIONS
+from smelter.explore.subjects import Subject, folders_of, subjects_of
 
 NAMESPACE = "ops"  # of the views
-EVERY_TABLE, RECEIPTS = "tables", "receipts"
 _KEYS = frozenset({"about", "over", "column", "once"})
 _COLUMN = re.compile(r"(\w+) ([^:]+?): (.+)")
 _PART = re.compile(r"^-- over: (\S+)$", re.MULTILINE)
 _SLOT = re.compile(r"\{(\w+)\}")
-_BRONZE = "bronze"
-_SIBLINGS = {"bronze": _BRONZE, "silver": "silver", "letters": DEAD_LETTERS}
-_RECORD = ".done.json"  # how the name of a batch's record ends; maintenance leaves the newest hundred
-_CONTRACT = "smelter.contract"  # the property of a bronze table that keeps its contract
-_NOT_THERE = """(
-  select null::varchar as _source, null::bigint as _position, null::varchar as _batch, null::varchar as _contract,
-    null::timestamptz as _arrived_at, null::timestamptz as _ingested_at, null::timestamptz as _merged_at
-  where false
-)"""
 _FOREVER = "'infinity'::timestamptz"
 
 
@@ -57,14 +45,6 @@ class SavedView:
     parts: tuple[tuple[str, str], ...]  # what a statement is over, and the statement
 
 
-@dataclass(frozen=True)
-class Subject:
-    """What a view's statement can be written for: one table, or one folder of records of batches."""
-
-    over: frozenset[str]  # what a view says that is for it
-    slots: Mapping[str, str]  # what stands for `{name}` in the statement
-
-
 class SavedViews:
     """The views of a folder, for one lake; at a moment of the past if there is one."""
 
@@ -85,7 +65,7 @@ class SavedViews:
 
     def over(self, tables: Iterable[TableName]) -> frozenset[object]:
         """Everything that the views are for; when it changes, they are to be written anew."""
-        return frozenset({*tables, *self._folders(tables)})
+        return frozenset({*tables, *folders_of(tables, self._receipts)})
 
     def statements(
         self, tables: Collection[TableName], catalog: Tables, sources: Sources
@@ -94,23 +74,11 @@ class SavedViews:
 
         A view that needs what the sources do not tell is left out.
         """
-        event_times = {}
-        for table in tables:
-            if table.namespace == _BRONZE and (metadata := catalog.metadata(table)):
-                event_times[table.name] = event_time_of(metadata.content)
-        subjects = [subject_of(table, tables, event_times.get(table.name), sources) for table in sorted(tables)]
-        subjects += [receipts_of(*folder) for folder in sorted(self._folders(tables))]
+        subjects = subjects_of(tables, catalog, sources, self._receipts)
         for view in self.views:
             is_told = not any("{facts}" in body for _, body in view.parts) or all(map(sources.facts, tables))
             if view.name not in tables and is_told:
                 yield view.name, statement_of(view, subjects, self._as_of)
-
-    def _folders(self, tables: Iterable[TableName]) -> set[tuple[str, str, Path]]:
-        """The folders that have records of batches, by dataset and place."""
-        datasets = [table.name for table in tables if table.namespace == _BRONZE]
-        places = ((name, "stream", self._receipts / name) for name in datasets)
-        letters = ((name, DEAD_LETTERS, self._receipts / name / DEAD_LETTERS) for name in datasets)
-        return {(name, place, folder) for name, place, folder in (*places, *letters) if _has_records(folder)}
 
 
 def _saved_view(file: SqlFile) -> SavedView:
@@ -127,35 +95,6 @@ def _saved_view(file: SqlFile) -> SavedView:
     first, *others = _PART.split(file.body)  # statement, then what the next one is over, and so on
     parts = ((file.one("over"), first), *zip(others[::2], others[1::2], strict=True))
     return SavedView(name, file.needed("about"), tuple(columns), once, parts)
-
-
-def subject_of(table: TableName, known: Collection[TableName], event_time: str | None, sources: Sources) -> Subject:
-    """A table with the tables of the same dataset beside it; one that is not there yet has no rows."""
-    slots = {
-        "table": quoted_text(str(table)),
-        "namespace": quoted_text(table.namespace),
-        "dataset": quoted_text(table.name),
-        "rows": _view(table),
-        "address": quoted_text(sources.address(table)),
-    }
-    for slot, namespace in _SIBLINGS.items():
-        sibling = TableName(namespace, table.name)
-        slots[slot] = _view(sibling) if sibling in known else _NOT_THERE
-    facts = sources.facts(table)
-    if facts:
-        slots["facts"] = quoted_text(facts)
-    if event_time:
-        slots["event_time"] = quoted_name(event_time)
-    over = {EVERY_TABLE, str(table)}
-    if (table.namespace, table.name) != (DEAD_LETTERS, RESOLUTIONS):
-        over.add(table.namespace)
-    return Subject(frozenset(over), slots)
-
-
-def receipts_of(dataset: str, place: str, folder: Path) -> Subject:
-    """The records of batches that a dataset has in one folder."""
-    slots = {"dataset": quoted_text(dataset), "place": quoted_text(place), "files": quoted_text(f"{folder}/*{_RECORD}")}
-    return Subject(frozenset({RECEIPTS}), slots)
 
 
 def statement_of(view: SavedView, subjects: Sequence[Subject], as_of: str | None) -> str:
@@ -178,24 +117,3 @@ def _written(body: str, slots: Mapping[str, str]) -> str | None:
     if any(slot not in slots for slot in _SLOT.findall(body)):
         return None
     return _SLOT.sub(lambda found: slots[found[1]], body)
-
-
-def event_time_of(metadata: bytes) -> str | None:
-    """The column that says when a row's event was, by the contract that is kept with the dataset's bronze table."""
-    try:
-        contract = json.loads(json.loads(metadata)["properties"][_CONTRACT])
-        return str(contract["silver"]["event_time"])
-    except (ValueError, KeyError, TypeError):
-        return None
-
-
-def _view(table: TableName) -> str:
-    return f"memory.{qualified(table)}"
-
-
-def _has_records(folder: Path) -> bool:
-    try:
-        with os.scandir(folder) as entries:
-            return any(entry.name.endswith(_RECORD) for entry in entries)
-    except OSError:
-        return False

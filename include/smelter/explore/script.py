@@ -17,6 +17,7 @@ from smelter.explore.quoting import qualified, quoted_name, quoted_text
 from smelter.explore.saved_views import NAMESPACE, SavedViews
 from smelter.explore.service import Service
 from smelter.explore.sources import Pinned, Served, Sources
+from smelter.explore.subjects import columns_of
 from smelter.explore.views import VIEWS_CATALOG, twins_of, view_statements
 from smelter.lake.letter_status import DEAD_LETTERS, LETTER_COLUMNS, RESOLUTION_COLUMNS, RESOLUTIONS
 
@@ -100,11 +101,9 @@ def _fitting(statements: list[str], table: TableName, tables: Collection[TableNa
     return better[0] if are_there else better[-1]
 
 
-def _columns(catalog: Tables, table: TableName) -> set[str]:
+def _columns(catalog: Tables, table: TableName) -> frozenset[str]:
     metadata = catalog.metadata(table)
-    facts = json.loads(metadata.content) if metadata else {"schemas": []}
-    shapes = [one for one in facts["schemas"] if one["schema-id"] == facts["current-schema-id"]]
-    return {field["name"] for one in shapes for field in one["fields"]}
+    return columns_of(json.loads(metadata.content)) if metadata else frozenset()
 
 
 def _is_readable(catalog: Tables, table: TableName) -> bool:
