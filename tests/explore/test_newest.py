@@ -13,6 +13,8 @@ from small_lakes import SmallLake, metadata_file
 from smelter.errors import Refused
 from smelter.explore import Explorer, TableName, connect
 
+HOUR = 3_600_000  # in milliseconds
+
 
 @pytest.fixture
 def explorer(lake: SmallLake) -> Iterator[Explorer]:
@@ -124,16 +126,40 @@ def test_a_table_with_one_snapshot_of_a_clock_that_is_ahead_is_not_empty(lake: S
     assert count(explorer) == 2
 
 
-def test_the_current_snapshot_is_shown_where_a_writer_kept_no_history(lake: SmallLake, explorer: Explorer) -> None:
+@pytest.mark.parametrize(
+    "shifts", [(0, 0, HOUR), (HOUR, HOUR, HOUR), (HOUR, 0, 0), (0, 30_000, 0), (0, 0, -30_000), (2 * HOUR, 0, HOUR)]
+)
+def test_the_newest_snapshot_is_the_tables_own_whatever_the_clocks_of_its_writers_say(
+    lake: SmallLake, explorer: Explorer, shifts: tuple[int, ...]
+) -> None:
+    events = lake.with_events([1])
+    lake.append(events, [2])
+    lake.append(events, [3])
+    file = metadata_file(events)
+    metadata = json.loads(file.read_text())
+    for kind in ("snapshots", "snapshot-log"):
+        for one, shift in zip(metadata[kind], shifts, strict=True):
+            one["timestamp-ms"] += shift
+    file.write_text(json.dumps(metadata))
+    assert count(explorer) == 3
+
+
+@pytest.mark.parametrize("history", ["whole", "short", "empty", "none"])
+@pytest.mark.parametrize("current", [0, 1])
+def test_the_current_snapshot_is_shown_whatever_history_a_writer_kept(
+    lake: SmallLake, explorer: Explorer, history: str, current: int
+) -> None:
     events = lake.with_events([1])
     lake.append(events, [2])
     file = metadata_file(events)
     metadata = json.loads(file.read_text())
-    metadata["current-snapshot-id"] = metadata["snapshots"][0]["snapshot-id"]
+    metadata["current-snapshot-id"] = metadata["snapshots"][current]["snapshot-id"]
     metadata["refs"]["main"]["snapshot-id"] = metadata["current-snapshot-id"]
-    metadata["snapshot-log"] = []
-    file.write_text(json.dumps(metadata))
-    assert count(explorer) == 1
+    log = metadata.pop("snapshot-log")
+    if history != "none":
+        metadata["snapshot-log"] = {"whole": log, "short": log[:1], "empty": []}[history]
+    file.write_text(json.dumps(metadata, indent=2))
+    assert count(explorer) == current + 1
 
 
 def test_values_are_bound_and_never_part_of_the_text(lake: SmallLake, explorer: Explorer) -> None:

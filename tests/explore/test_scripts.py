@@ -146,7 +146,7 @@ def test_ctrl_c_ends_a_question_and_not_the_shell(lake: SmallLake, environ: dict
     terminal.until("= 7;")
     terminal.wait(1.0)
     terminal.send("\x03")
-    terminal.until("nterrupt")
+    terminal.until("^C")
     terminal.until("memory D")
     assert "│            1 │" in terminal.ask("select count(*) from bronze.events;")
     terminal.ask(".quit", ends=True)

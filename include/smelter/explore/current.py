@@ -12,27 +12,37 @@ import re
 import msgspec
 
 _EARLIER_MS = 10_000  # before a question's transaction began, however slow the machine is
-_UPDATED = re.compile(rb'"last-updated-ms"\s*:\s*(\d+)')
-_HISTORY = re.compile(rb'"snapshot-log"\s*:\s*\[\s*\{')
+_CURRENT = re.compile(rb'"current-snapshot-id"\s*:\s*(-?\d+)')
+_HISTORY = re.compile(rb'"snapshot-log"\s*:\s*(\[[^\]]*\])')  # as a key: inside a text the quotes have backslashes
+_NO_SNAPSHOT = -1
+
+
+class _Entry(msgspec.Struct):
+    snapshot: int = msgspec.field(name="snapshot-id")
+    made: int = msgspec.field(name="timestamp-ms")
+
+
+_history_of = msgspec.json.Decoder(list[_Entry]).decode
 
 
 def as_current(metadata: bytes, now_ms: int) -> bytes:
-    """The metadata with its current snapshot last in its history, and older than any question of now."""
-    updated = _UPDATED.search(metadata)
-    is_settled = updated is not None and int(updated[1]) <= now_ms - _EARLIER_MS
-    if is_settled and _HISTORY.search(metadata):
+    """The metadata with its current snapshot last in its history, by the times too, and older than any question."""
+    found = _CURRENT.search(metadata)
+    if found is None or int(found[1]) == _NO_SNAPSHOT:
         return metadata
-    facts = msgspec.json.decode(metadata)
-    current = facts.get("current-snapshot-id")
-    if current is None or current == -1:
-        return metadata
-    made = {one["snapshot-id"]: one["timestamp-ms"] for one in facts["snapshots"]}
-    history = list(facts.get("snapshot-log") or [])
-    if not history or history[-1]["snapshot-id"] != current:
-        history.append({"snapshot-id": current, "timestamp-ms": made[current]})
-    latest = now_ms - _EARLIER_MS
-    for entry in reversed(history):  # in its order still, which DuckDB finds by the times
-        entry["timestamp-ms"] = min(entry["timestamp-ms"], latest)
-        latest = entry["timestamp-ms"] - 1
-    facts["snapshot-log"] = history
-    return msgspec.json.encode(facts)
+    kept = _HISTORY.search(metadata)
+    history = _history_of(kept[1]) if kept else []
+    mended = msgspec.json.encode(_in_order(history, int(found[1]), now_ms - _EARLIER_MS))
+    if kept is not None:
+        return metadata[: kept.start(1)] + mended + metadata[kept.end(1) :]
+    return metadata[: found.start()] + b'"snapshot-log":' + mended + b"," + metadata[found.start() :]
+
+
+def _in_order(history: list[_Entry], current: int, latest: int) -> list[_Entry]:
+    """No entry is younger than the next, nor than the latest that may be."""
+    if not history or history[-1].snapshot != current:
+        history.append(_Entry(current, latest))
+    for entry in reversed(history):
+        entry.made = min(entry.made, latest)
+        latest = entry.made - 1  # of two with one time DuckDB might take either
+    return history
