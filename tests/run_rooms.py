@@ -20,6 +20,7 @@ BY_FILE = {
     "bench",
     "bronze",
     "dead_letters",
+    "explore_live",
     "gold",
     "journeys",
     "lake",
