@@ -14,6 +14,8 @@
 -- column: files bigint: Data files of the table then.
 -- column: bytes bigint: The size of its files then.
 -- column: batch varchar: The token of the batch, where the stream made it.
+-- column: read_snapshot bigint: Up to which snapshot of its source it has read, where silver or gold made it.
+-- column: read_through timestamptz: Of that snapshot only what was ingested up to here, if more of it follows.
 with each as (
     select
         unnest(from_json(value -> '$.snapshots', '["json"]')) as snapshot,
@@ -35,5 +37,7 @@ select
     (snapshot ->> '$.summary."total-records"')::bigint as rows,
     (snapshot ->> '$.summary."total-data-files"')::bigint as files,
     (snapshot ->> '$.summary."total-files-size"')::bigint as bytes,
-    snapshot ->> '$.summary."smelter.token"' as batch
+    snapshot ->> '$.summary."smelter.token"' as batch,
+    (snapshot ->> '$.summary."smelter.read.snapshot"')::bigint as read_snapshot,
+    (snapshot ->> '$.summary."smelter.read.through"')::timestamptz as read_through
 from each
