@@ -26,13 +26,14 @@ class Terminal:
         self._shown = b""
 
     def until(self, words: str) -> str:
-        """What was shown until these words came; fails after a minute with what came instead."""
+        """What was shown until these words came, with them; fails after a minute with what came instead."""
         end = time.monotonic() + _LONGEST_SECONDS
         while words not in self._text():
             if time.monotonic() > end or not self._read(0.2):
                 raise AssertionError(f"{words!r} did not come: {self._text()}")
-        text, self._shown = self._text(), b""
-        return text
+        before, found, after = self._text().partition(words)
+        self._shown = after.encode()
+        return before + found
 
     def ask(self, line: str, *, ends: bool = False) -> str:
         """Type a line; what is shown until the next prompt, or until the program ends."""

@@ -230,7 +230,14 @@ def _write_for_people(answer: Answer, wanted: Wanted, file: IO[str]) -> int:
         columns.append(("", False))
         for line, drawn in zip(cells, _bars(answer.columns.index(wanted.chart.value), shown), strict=True):
             line.append(drawn)
-    most = _write_columns(columns, cells, file) or _write_lines([name for name, _ in columns], cells, file)
+    most = _write_columns(columns, cells, file)
+    if not most and wanted.chart is not None:  # in a narrow terminal the bars go before the other columns
+        places = [answer.columns.index(name) for name in (wanted.chart.label, wanted.chart.value)]
+        chosen = [*dict.fromkeys(places), -1]
+        short = [[line[place] for place in chosen] for line in cells]
+        most = _write_columns([columns[place] for place in chosen], short, file)
+    if not most:
+        most = _write_lines([name for name, _ in columns], cells, file)
     if len(rows) > limit:
         print(
             f"the first {counted(limit, 'row')} of more: --limit N shows N of them, --format csv gives all", file=file

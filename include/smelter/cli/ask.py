@@ -9,13 +9,14 @@ import typer
 from smelter.cli.answers import Format, Wanted, give, wanted_of
 from smelter.cli.session import Session, counted, print_json, session_of
 from smelter.cli.sql import AsJson, At, Form, Limit, Output, refuse_unless_open, tell_troubles
+from smelter.contracts.faults import printable
 from smelter.errors import SmelterError, Unreachable, WrongUsage
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from smelter.explore.questions import Question, Value
+    from smelter.explore.questions import Question
 
 
 def register(app: typer.Typer) -> None:
@@ -56,22 +57,23 @@ def ask(
     from smelter.explore.questions import question_named, questions
 
     if name is None:
-        given = {"--param": params, "--format": form, "--output": output, "--limit": limit, "--at": at}
-        for option in (option for option, value in given.items() if value is not None):
+        useless = {"--param": params, "--format": form, "--output": output, "--limit": limit, "--at": at}
+        for option in (option for option, value in useless.items() if value is not None):
             raise WrongUsage(f"{option} belongs to a question", next_step="smelt ask NAME; smelt ask lists the names")
         _list(questions(folder), folder, as_json=as_json)
         return
     question = question_named(folder, name)
-    values = question.values(_given(params or []))
+    given = _given(params or [])
+    question.values(given)  # refused before anything is opened
     if show_sql:
         print(question.sql)
         return
     wanted = wanted_of(form, as_json, output, limit, session.settings.lake)
     refuse_unless_open(session)
-    _ask(session, question, values, wanted, at)
+    _ask(session, question, given, wanted, at)
 
 
-def _ask(session: Session, question: Question, values: Mapping[str, Value], wanted: Wanted, at: str | None) -> None:
+def _ask(session: Session, question: Question, given: Mapping[str, str], wanted: Wanted, at: str | None) -> None:
     from smelter.explore import open_explorer
 
     for_people = wanted.form is Format.TABLE and wanted.output is None
@@ -84,8 +86,8 @@ def _ask(session: Session, question: Question, values: Mapping[str, Value], want
                 next_step="smelt gold, or smelt ask for the others",
             )
         if for_people:
-            _print_head(question, values)
-        answer = explorer.execute(question.sql, values)
+            _print_head(question, given)
+        answer = explorer.execute(question.sql, question.values(given))
         tell_troubles(explorer.troubles)
         chart = question.chart if wanted.form is Format.TABLE else None
         give(answer, Wanted(wanted.form, wanted.output, wanted.limit, chart))
@@ -113,10 +115,10 @@ def _list(known: list[Question], folder: Path, *, as_json: bool) -> None:
     print(f"{counted(len(known), 'question')} in {folder}; smelt ask NAME asks one, --sql shows how it is written")
 
 
-def _print_head(question: Question, values: Mapping[str, Value]) -> None:
+def _print_head(question: Question, given: Mapping[str, str]) -> None:
     print(question.question)
     for line in question.about:
         print(f"  {line}")
     for param in question.params:
-        value = values[param.name]
-        print(f"  --param {param.name}={'' if value is None else value}  {param.about}")
+        text = given.get(param.name, param.default)
+        print(f"  --param {param.name}={'…' if text is None else printable(text)}  {param.about}")

@@ -72,13 +72,19 @@ class SavedViews:
     ) -> Iterator[tuple[TableName, str]]:
         """The statement of each view, in an order in which they can be made; a table of its name goes before.
 
-        A view that needs what the sources do not tell is left out.
+        A view that needs what the sources do not tell is left out, and with it those that ask it.
         """
         subjects = subjects_of(tables, catalog, sources, self._receipts)
+        left_out: set[TableName] = set()
         for view in self.views:
-            is_told = not any("{facts}" in body for _, body in view.parts) or all(map(sources.facts, tables))
-            if view.name not in tables and is_told:
+            if view.name in tables:
+                continue
+            text = "".join(body for _, body in view.parts)
+            is_told = "{facts}" not in text or all(map(sources.facts, tables))
+            if is_told and not any(str(name) in text for name in left_out):
                 yield view.name, statement_of(view, subjects, self._as_of)
+            else:
+                left_out.add(view.name)
 
 
 def _saved_view(file: SqlFile) -> SavedView:
