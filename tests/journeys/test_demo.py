@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from pages import blocks_of, run_block
 
 from smelter.cli.main import run
 from smelter.lake.home import Lake
@@ -30,18 +31,41 @@ def snapshots(lake: Path) -> dict[str, int | None]:
     return {".".join(name): snapshot.snapshot_id if snapshot else None for name, snapshot in tables.items()}
 
 
+@pytest.fixture(scope="module")
+def shown(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """The lake of a demo, and what it said."""
+    lake = tmp_path_factory.mktemp("demo") / "lake"
+    return lake, demo(lake)
+
+
 @pytest.mark.jvm
-def test_the_demo_accounts_for_every_record_and_a_second_run_adds_nothing(tmp_path: Path) -> None:
-    said = demo(tmp_path / "lake")
+def test_every_block_of_the_page_about_asking_works_on_the_lake_of_the_demo(
+    shown: tuple[Path, str], tmp_path: Path
+) -> None:
+    blocks = blocks_of("explore.md")
+    assert {language for language, _ in blocks} == {"bash", "sql", "python"}
+    said = [run_block(language, text, shown[0], tmp_path) for language, text in blocks]
+    assert all(said)
+    told = "\n".join(said)
+    assert "refused, with 1" in told
+    assert "│         4630 │" in told, "through a DuckDB of one's own"
+    assert "│         4188 │" in told
+    assert "late_events" in told
+    assert (tmp_path / "revenue.parquet").exists()
+
+
+@pytest.mark.jvm
+def test_the_demo_accounts_for_every_record_and_a_second_run_adds_nothing(shown: tuple[Path, str]) -> None:
+    lake, said = shown
     assert said.count("✓") == 6
     assert "5,381 records in 55 files = 4,630 in bronze + 751 in dead letters, each in exactly one place" in said
     assert "silver: 4,188 events of 4,630 rows, 442 sent twice; 3 of 3 checks hold" in said
     assert "sku-10001  ████████████████████████████████     990.13 EUR" in said
-    first = snapshots(tmp_path / "lake")
+    first = snapshots(lake)
     assert all(first.values())
-    again = demo(tmp_path / "lake")
+    again = demo(lake)
     assert "5,381 records in 55 files = 4,630 in bronze + 751 in dead letters" in again
-    assert snapshots(tmp_path / "lake") == first
+    assert snapshots(lake) == first
 
 
 def test_the_demo_does_not_work_on_a_folder_of_other_things(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
