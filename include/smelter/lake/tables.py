@@ -43,6 +43,7 @@ TABLE_PROPERTIES = {
     "write.metadata.metrics.column._batch": "full",  # bounds are cut at 16 characters otherwise, and find nothing
     "write.metadata.metrics.column._source": "full",
     "commit.manifest-merge.enabled": "true",
+    "commit.manifest.min-count-to-merge": "25",  # of 100 manifests a question opens each (docs/decisions/0012)
     "commit.retry.num-retries": "10",
 }
 
