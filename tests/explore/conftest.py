@@ -42,6 +42,7 @@ def smelt(lake: SmallLake, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captu
     monkeypatch.setattr("sys.stdin", io.StringIO())
 
     def call(*words: str) -> Done:
+        lake.path.mkdir(exist_ok=True)
         code = main.run(list(words))
         done = capsys.readouterr()
         assert "Traceback" not in done.err

@@ -12,6 +12,7 @@ import termios
 import time
 
 _CONTROL = re.compile(rb"\x1b\[[0-9;?]*[A-Za-z]|\x1b[()][A-Z0-9]")
+_ASKS_COLOR = b"\x1b]11;?"
 _LONGEST_SECONDS = 60
 
 
@@ -44,7 +45,7 @@ class Terminal:
             os.waitpid(self._pid, 0)
             return self._text()
         self.until("\n")  # the line itself
-        return self.until("memory D")
+        return self.until("lake D")
 
     def send(self, keys: str) -> None:
         """Press keys."""
@@ -64,6 +65,8 @@ class Terminal:
             part = os.read(self._line, 65536)
         except OSError:
             return False
+        if _ASKS_COLOR in part:  # a shell that is not told waits for five seconds
+            os.write(self._line, b"\x1b]11;rgb:0000/0000/0000\x1b\\")
         self._shown += part
         return bool(part)
 

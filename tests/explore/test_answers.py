@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import time
 from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
-from small_lakes import SmallLake, Smelt
+from small_lakes import SmallLake, Smelt, metadata_file
 
 ROWS = "select i as n, 'row | ' || i as name, null as nothing from range(1, 4) t(i)"
 
@@ -31,10 +33,10 @@ def test_the_name_of_a_file_tells_its_form(smelt: Smelt, tmp_path: Path, name: s
     done = smelt("sql", ROWS, "--output", str(file))
     assert (done.code, done.out, done.err) == (0, "", f"3 rows written to {file}\n")
     head = {
-        "csv": b"n,name,nothing\r\n1,",
+        "csv": b"n,name,nothing\n1,",
         "json": b'[\n  {"n": 1',
         "md": b"| n | name",
-        "txt": b" ",
+        "txt": b"n  name",
         "parquet": b"PAR1",
     }[name.lower().partition(".")[2]]
     assert file.read_bytes().startswith(head)
@@ -63,19 +65,45 @@ def test_an_answer_that_fails_leaves_the_file_as_it_was(smelt: Smelt, tmp_path: 
     assert list(tmp_path.glob(".*")) == []
 
 
+def test_a_file_with_a_table_has_every_row_and_whole_values(smelt: Smelt, tmp_path: Path) -> None:
+    query = "select i, repeat('x', 300) as text from range(70) t(i)"
+    assert smelt("sql", query, "--output", str(tmp_path / "a.txt")).err.startswith("70 rows written")
+    lines = (tmp_path / "a.txt").read_text().splitlines()
+    assert lines[-2:] == [f"69  {'x' * 300}", "70 rows"]
+
+
+def test_what_is_no_plain_file_is_written_into_and_a_files_rights_stay(smelt: Smelt, tmp_path: Path) -> None:
+    """A pipe or a device that was replaced by a file would be lost to everybody else."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    assert smelt("sql", "select 5 as n", "--format", "csv", "--output", str(pipe)).code == 0
+    assert os.read(reader, 100) == b"n\n5\n"
+    os.close(reader)
+    assert pipe.is_fifo()
+    file, link = tmp_path / "a.csv", tmp_path / "link.csv"
+    file.touch(mode=0o600)
+    link.symlink_to(file)
+    assert smelt("sql", "select 5 as n", "--output", str(link)).code == 0
+    assert (file.read_text(), file.stat().st_mode & 0o777, link.is_symlink()) == ("n\n5\n", 0o600, True)
+
+
 def test_a_folder_that_is_not_there_is_said(smelt: Smelt, tmp_path: Path) -> None:
     done = smelt("sql", "select 1 as a", "--output", str(tmp_path / "none" / "a.csv"))
-    assert (done.code, done.err.splitlines()[0]) == (3, "the folder of the file is not there")
+    assert (done.code, done.err.splitlines()[0]) == (3, "the file cannot be made: no such file or directory")
 
 
-@pytest.mark.parametrize("place", ["tables/x.parquet", "tables/bronze/x.csv", "receipts/x.json", "checkpoints/x.csv"])
+@pytest.mark.parametrize(
+    "place",
+    ["tables/x.parquet", "receipts/x.json", "checkpoints/x.csv", "landing/x.json", "catalog.db", "layout", "x.csv"],
+)
 def test_a_file_among_the_lakes_own_is_refused(lake: SmallLake, smelt: Smelt, place: str) -> None:
     lake.with_events([1])
     (lake.path / place).parent.mkdir(parents=True, exist_ok=True)
     before = lake.files()
-    done = smelt("sql", "select 1 as a", "--output", str(lake.path / place))
-    assert (done.code, "maintenance would take it for a stray" in done.err) == (1, True)
-    assert smelt("sql", "--export", str(lake.path / "tables" / "copy")).code == 1
+    for words in (["select 1 as a", "--format", "csv", "--output"], ["--serve", "--output"], ["--export"]):
+        done = smelt("sql", *words, str(lake.path / place))
+        assert (done.code, "an answer is not written into the lake's own folder" in done.err) == (1, True)
     assert lake.files() == before
 
 
@@ -107,3 +135,30 @@ def test_an_export_makes_a_new_folder_or_nothing(lake: SmallLake, smelt: Smelt, 
     next((lake.path / "tables").rglob("*.parquet")).unlink()
     assert smelt("sql", "--export", str(tmp_path / "copy")).code == 3
     assert [place.name for place in tmp_path.iterdir()] == ["lake"]
+
+
+def test_an_export_leaves_no_table_out_in_silence(lake: SmallLake, smelt: Smelt, tmp_path: Path) -> None:
+    lake.with_events([1])
+    metadata_file(lake.make("silver", "broken")).write_text("{ cut")
+    done = smelt("sql", "--export", str(tmp_path / "copy"))
+    assert (done.code, "the table silver.broken cannot be opened" in done.err) == (3, True)
+    assert not (tmp_path / "copy").exists()
+    assert smelt("sql", "--export", str(tmp_path / "copy"), "--table", "bronze.events").code == 0
+
+
+def test_an_export_has_the_commit_of_a_writer_whose_clock_is_ahead(
+    lake: SmallLake, smelt: Smelt, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    events = lake.with_events([1])
+    with monkeypatch.context() as clock:
+        clock.setattr(time, "time", lambda now=time.time: now() + 3_600)
+        lake.append(events, [2])
+    assert smelt("sql", "--export", str(tmp_path / "copy")).out.startswith("1 table, 2 rows")
+
+
+def test_an_export_stays_in_its_folder_whatever_a_table_is_called(
+    lake: SmallLake, smelt: Smelt, tmp_path: Path
+) -> None:
+    lake.make("silver", "../a")
+    assert smelt("sql", "--export", str(tmp_path / "copy")).code == 0
+    assert [place.name for place in (tmp_path / "copy" / "silver").iterdir()] == ["..%2Fa.parquet"]

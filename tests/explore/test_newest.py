@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
+import pyarrow as pa
 import pytest
 from pyiceberg.table import Table
 from pyiceberg.types import IntegerType, LongType
@@ -12,6 +13,7 @@ from small_lakes import SmallLake, metadata_file
 
 from smelter.errors import Refused
 from smelter.explore import Explorer, TableName, connect
+from smelter.lake.schema import letters_schema, resolutions_schema
 
 HOUR = 3_600_000  # in milliseconds
 
@@ -177,3 +179,33 @@ def test_an_answer_can_be_read_in_parts_as_rows_or_as_arrow(lake: SmallLake, exp
     assert [number for (number,) in answer] == list(range(2, 2500))
     assert answer.fetchone() is None
     assert explorer.execute("from bronze.events").arrow().num_rows == 2500
+
+
+def test_letters_have_their_status_as_soon_as_it_is_written_down_what_became_of_them(
+    lake: SmallLake, explorer: Explorer
+) -> None:
+    lake.make("dead_letters", "events", letters_schema())
+    asks = "explain select status from dead_letters.events"
+    assert "EMPTY_RESULT" in str(explorer.execute(asks).fetchall())
+    lake.make("dead_letters", "resolutions", resolutions_schema())
+    assert "EMPTY_RESULT" not in str(explorer.execute(asks).fetchall())
+
+
+def test_a_view_of_ops_follows_a_column_that_its_contract_renames(lake: SmallLake, explorer: Explorer) -> None:
+    times = ("_arrived_at", "_ingested_at", "_merged_at", "at")
+    columns = {"_source": pa.string(), "_position": pa.int64(), "_batch": pa.string(), "_contract": pa.string()}
+    shape = pa.schema({**columns, **{name: pa.timestamp("us", "UTC") for name in times}})
+    tables = [lake.make(namespace, "events", shape) for namespace in ("bronze", "silver")]
+
+    def say(event_time: str) -> None:
+        with tables[0].refresh().transaction() as change:
+            change.set_properties({"smelter.contract": json.dumps({"silver": {"event_time": event_time}})})
+
+    say("at")
+    asks = "select count(event_at) from ops.delays"
+    assert explorer.execute(asks).fetchall() == [(0,)]
+    for table in tables:
+        with table.refresh().update_schema() as change:
+            change.rename_column("at", "happened_at")
+    say("happened_at")
+    assert explorer.execute(asks).fetchall() == [(0,)]

@@ -120,7 +120,7 @@ def test_the_shell_asks_the_live_lake_and_writes_nothing(
 ) -> None:
     events = lake.with_events([1, 2])
     terminal = Terminal([*SMELT, "sql"], environ)
-    assert "1 table, to read only" in terminal.until("memory D")
+    assert "1 table, to read only" in terminal.until("lake D")
     before = lake.files()
     assert "│            2 │" in terminal.ask("select count(*) from bronze.events;")
     lake.append(events, [3])
@@ -141,13 +141,13 @@ def test_the_shell_asks_the_live_lake_and_writes_nothing(
 def test_ctrl_c_ends_a_question_and_not_the_shell(lake: SmallLake, environ: dict[str, str]) -> None:
     lake.with_events([1])
     terminal = Terminal([*SMELT, "sql"], environ)
-    terminal.until("memory D")
+    terminal.until("lake D")
     terminal.send("select count(*) from range(1000000000000) t(i) where i % 3 = 7;\n")
     terminal.until("= 7;")
     terminal.wait(1.0)
     terminal.send("\x03")
     terminal.until("^C")
-    terminal.until("memory D")
+    terminal.until("lake D")
     assert "│            1 │" in terminal.ask("select count(*) from bronze.events;")
     terminal.ask(".quit", ends=True)
 
@@ -158,7 +158,7 @@ def test_a_table_that_is_broken_keeps_nobody_out_of_the_shell(lake: SmallLake, e
     lake.with_events([1])
     metadata_file(lake.make("silver", "broken")).write_text("{ cut")
     terminal = Terminal([*SMELT, "sql"], environ)
-    terminal.until("memory D")
+    terminal.until("lake D")
     assert "│            1 │" in terminal.ask("select count(*) from bronze.events;")
     assert "rror" in terminal.ask("select count(*) from silver.broken;")
     terminal.ask(".quit", ends=True)

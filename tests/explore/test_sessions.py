@@ -5,8 +5,11 @@ from __future__ import annotations
 import gc
 import os
 import signal
+import subprocess
+import sys
 import tempfile
 import threading
+import time
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -218,3 +221,32 @@ def test_readers_see_whole_commits_that_never_go_back_while_a_writer_commits(lak
         assert counts == sorted(counts)
         assert set(counts) <= {number * 10 for number in range(1, commits + 1)}
     assert len(set().union(*map(set, seen.values()))) > 2  # they did read in between
+
+
+def test_what_was_given_away_keeps_the_lake_open(lake: SmallLake) -> None:
+    lake.with_events([1])
+    assert connect(lake.path).sql("select id from bronze.events").fetchall() == [(1,)]
+    assert connect(lake.path).connection().execute("select id from bronze.events").fetchall() == [(1,)]
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_command_that_is_asked_to_end_leaves_no_file(lake: SmallLake, tmp_path: Path, number: signal.Signals) -> None:
+    lake.with_events([1])
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    environ = {**os.environ, "SMELTER_LAKE": str(lake.path), "TMPDIR": str(scratch)}
+    words = [
+        str(Path(sys.executable).with_name("smelt")),
+        "sql",
+        "from range(1000000000)",
+        "-o",
+        str(tmp_path / "a.csv"),
+    ]
+    with subprocess.Popen(words, env=environ, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as command:
+        while not list(tmp_path.glob(".a.csv.*")):
+            assert command.poll() is None
+            time.sleep(0.02)
+        command.send_signal(number)
+        assert command.wait(30) != 0
+    assert list(scratch.iterdir()) == []
+    assert sorted(place.name for place in tmp_path.iterdir()) == ["lake", "scratch"]

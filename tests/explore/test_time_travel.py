@@ -134,6 +134,67 @@ def test_other_tables_can_be_asked_where_one_was_expired(lake: SmallLake) -> Non
     lake.append(events, [2])
     events.refresh().maintenance.expire_snapshots().by_id(first).commit()
     assert ids(lake, then, "silver.events") == [7]
+    with connect(lake.path, at=then) as explorer:
+        assert "bronze.events cannot be seen as it was then" in explorer.troubles[0]
+
+
+@pytest.mark.parametrize("later", [0, 1], ids=["two commits", "three commits"])
+def test_what_a_rollback_left_behind_is_refused_once_it_was_expired(lake: SmallLake, later: int) -> None:
+    """The history goes from a snapshot to an older one, and nobody tells any more what was between."""
+    events = lake.with_events([1])
+    first, kept = newest(events), [1]
+    if later:
+        lake.append(events, [2])
+        kept = [1, 2]
+    before = moment()
+    lake.append(events, [3])
+    gone, then = newest(events), moment()
+    assert ids(lake, then) == [*kept, 3]
+    events.refresh().manage_snapshots().set_current_snapshot(first).commit()
+    after = moment()
+    events.refresh().maintenance.expire_snapshots().by_id(gone).commit()
+    for refused in (before, then):
+        with pytest.raises(Refused, match="expired"):
+            ids(lake, refused)
+    assert ids(lake, after) == [1]
+
+
+def test_a_history_that_begins_with_a_rollback_does_not_begin_empty(lake: SmallLake) -> None:
+    """As Iceberg's own expiry leaves it: it takes away what is told of the time before what it expired."""
+    events = lake.with_events([1])
+    first, then = newest(events), moment()
+    lake.append(events, [2])
+    gone = newest(events)
+    events.refresh().manage_snapshots().set_current_snapshot(first).commit()
+    after = moment()
+    events.refresh().maintenance.expire_snapshots().by_id(gone).commit()
+    file = metadata_file(events.refresh())
+    facts = json.loads(file.read_text())
+    facts["snapshot-log"] = facts["snapshot-log"][-1:]
+    file.write_text(json.dumps(facts))
+    with pytest.raises(Refused, match="expired"):
+        ids(lake, then)
+    assert ids(lake, after) == [1]
+
+
+def test_the_command_asks_another_table_and_says_which_one_is_not_kept(lake: SmallLake, smelt: Smelt) -> None:
+    events, silver = lake.with_events([1]), lake.make("silver", "events")
+    lake.append(silver, [7])
+    first, then = newest(events), moment()
+    lake.append(events, [2])
+    events.refresh().maintenance.expire_snapshots().by_id(first).commit()
+    done = smelt("sql", "select id from silver.events", "--format", "csv", "--at", then.isoformat())
+    assert (done.code, done.out) == (0, "id\n7\n")
+    assert done.err.startswith("note: bronze.events cannot be seen as it was then")
+    assert smelt("sql", "--export", "copy", "--at", then.isoformat()).code == 3
+    assert smelt("sql", "--export", "copy", "--at", then.isoformat(), "--table", "silver.events").code == 0
+
+
+def test_a_time_before_the_first_rows_is_said(lake: SmallLake, smelt: Smelt) -> None:
+    lake.with_events([1])
+    done = smelt("sql", "select id from bronze.events", "--format", "csv", "--at", "2h")
+    assert (done.code, done.out, done.err) == (0, "id\n", "note: at 2h no table had any rows yet\n")
+    assert smelt("sql", "from bronze.events", "--at", "now").err == ""
 
 
 def test_the_future_is_not_known(lake: SmallLake) -> None:
@@ -146,6 +207,6 @@ def test_the_command_takes_a_time_or_a_snapshot(lake: SmallLake, smelt: Smelt) -
     snapshot = newest(events)
     lake.append(events, [3])
     query = ("sql", "select count(*) as n from bronze.events", "--format", "csv", "--at")
-    assert smelt(*query, str(snapshot)).out == "n\r\n2\r\n"
+    assert smelt(*query, str(snapshot)).out == "n\n2\n"
     assert smelt(*query, "1s").code == 0
     assert "no table has a snapshot 7" in smelt(*query, "7").err

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
+import textwrap
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from smelter.cli.answers import Format, Wanted, give, wanted_of
 from smelter.cli.session import Session, counted, print_json, session_of
-from smelter.cli.sql import AsJson, At, Form, Limit, Output, refuse_unless_open, tell_troubles
+from smelter.cli.sql import AsJson, At, Form, Limit, Output, end_well, refuse_unless_open, tell_emptiness, tell_troubles
 from smelter.contracts.faults import printable
 from smelter.errors import SmelterError, Unreachable, WrongUsage
 
@@ -17,6 +20,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from smelter.explore.questions import Question
+
+_MOST = "most"  # the parameter that says how many rows at most
+_UNBOUNDED = 1_000_000  # the width of a pipe
 
 
 def register(app: typer.Typer) -> None:
@@ -60,16 +66,20 @@ def ask(
         useless = {"--param": params, "--format": form, "--output": output, "--limit": limit, "--at": at}
         for option in (option for option, value in useless.items() if value is not None):
             raise WrongUsage(f"{option} belongs to a question", next_step="smelt ask NAME; smelt ask lists the names")
-        _list(questions(folder), folder, as_json=as_json)
+        known, flaws = questions(folder)
+        for flaw in flaws:
+            print(f"note: {flaw.what}", file=sys.stderr)
+        _list(known, folder, as_json=as_json)
         return
     question = question_named(folder, name)
     given = _given(params or [])
-    question.values(given)  # refused before anything is opened
+    values = question.values(given)  # refused before anything is opened
     if show_sql:
-        print(question.sql)
+        print(question.with_values(values))
         return
     wanted = wanted_of(form, as_json, output, limit, session.settings.lake)
     refuse_unless_open(session)
+    end_well()
     _ask(session, question, given, wanted, at)
 
 
@@ -83,14 +93,27 @@ def _ask(session: Session, question: Question, given: Mapping[str, str], wanted:
         if missing:
             raise Unreachable(
                 f"this question is about {' and '.join(missing)}, and the lake has no such table yet",
-                next_step="smelt gold, or smelt ask for the others",
+                next_step=f"{_comes_with(missing[0])}, or smelt ask for the others",
             )
+        values = question.values(given)
+        question.refuse_unknown(values, explorer.tables)
         if for_people:
             _print_head(question, given)
-        answer = explorer.execute(question.sql, question.values(given))
+        answer = explorer.execute(question.sql, values, as_text=wanted.as_text)
         tell_troubles(explorer.troubles)
+        tell_emptiness(explorer, at)
         chart = question.chart if wanted.form is Format.TABLE else None
-        give(answer, Wanted(wanted.form, wanted.output, wanted.limit, chart))
+        rows = give(answer, Wanted(wanted.form, wanted.output, wanted.limit, chart))
+        if rows and rows == values.get(_MOST):
+            print(f"there may be more: --param {_MOST}={rows * 2} shows as many", file=sys.stderr)
+
+
+def _comes_with(table: str) -> str:
+    """The command by which a table is made."""
+    namespace = table.partition(".")[0]
+    return {"gold": "smelt gold DATASET", "bronze": "smelt ingest DATASET --drain"}.get(
+        namespace, "smelt silver DATASET"
+    )
 
 
 def _given(params: list[str]) -> dict[str, str]:
@@ -117,8 +140,11 @@ def _list(known: list[Question], folder: Path, *, as_json: bool) -> None:
 
 def _print_head(question: Question, given: Mapping[str, str]) -> None:
     print(question.question)
-    for line in question.about:
-        print(f"  {line}")
+    lines = list(question.about)
     for param in question.params:
         text = given.get(param.name, param.default)
-        print(f"  --param {param.name}={'…' if text is None else printable(text)}  {param.about}")
+        lines.append(f"--param {param.name}={'…' if text is None else printable(text)}  {param.about}")
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else _UNBOUNDED
+    for line in lines:
+        wrapped = textwrap.wrap(line, width, initial_indent="  ", subsequent_indent="    ", break_on_hyphens=False)
+        print("\n".join(wrapped))

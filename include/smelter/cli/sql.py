@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from smelter.cli.answers import DEFAULT_LIMIT, Format, give, wanted_of
+from smelter.cli.answers import DEFAULT_LIMIT, Format, give, refuse_ours, wanted_of
 from smelter.cli.session import Session, session_of
-from smelter.errors import WrongUsage
+from smelter.errors import Unreachable, WrongUsage
+
+if TYPE_CHECKING:
+    from smelter.explore import Explorer
 
 At = Annotated[
     str | None,
     typer.Option("--at", metavar="TIME|SNAPSHOT", help="As it was then: a time, 2h or 3d ago, or a snapshot's number."),
 ]
 Form = Annotated[
-    Format | None, typer.Option("--format", help="How to give the answer; table, or what the name of --output tells.")
+    Format | None,
+    typer.Option(
+        "--format",
+        metavar="FORM",
+        help="table, csv, json, parquet or markdown; a table, or what the name of --output tells, if not given.",
+    ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Short for --format json.")]
 Output = Annotated[
@@ -71,16 +80,19 @@ def sql(
     session = session_of(context)
     ways = {"a QUERY": query is not None, "--serve": serve, "--init": init, "--export": export is not None}
     _refuse_two([way for way, is_asked in ways.items() if is_asked])
-    answering = {"--format": form, "--json": as_json or None, "--output": output, "--limit": limit}
+    answering = {"--format": form, "--json": as_json or None, "--limit": limit}
     if query is None and (serve or init or export or sys.stdin.isatty()):
-        _refuse_useless({**answering, "--table": tables if export is None else None})
+        _refuse_useless({**answering, "--output": None if serve or init else output})
     _refuse_useless({"--table": tables if export is None else None, "--at": at if init else None})
     _refuse_useless({"--unsafe": (unsafe or None) if serve or init or export else None})
     refuse_unless_open(session)
+    end_well()
     if serve or init:
         from smelter.cli import sql_script
 
-        sql_script.serve(session, at) if serve else sql_script.init(session)
+        if output is not None:
+            refuse_ours(output, session.settings.lake)
+        sql_script.serve(session, at, output) if serve else sql_script.init(session, output)
     elif export is not None:
         from smelter.cli.sql_export import export_tables
 
@@ -95,8 +107,9 @@ def sql(
         from smelter.explore import open_explorer
 
         with open_explorer(session.settings, unsafe=unsafe, at=at) as explorer:
-            answer = explorer.execute(text)
+            answer = explorer.execute(text, as_text=wanted.as_text)
             tell_troubles(explorer.troubles)
+            tell_emptiness(explorer, at)
             give(answer, wanted)
 
 
@@ -106,11 +119,31 @@ def tell_troubles(troubles: list[str]) -> None:
         print(f"note: {trouble}", file=sys.stderr)
 
 
+def tell_emptiness(explorer: Explorer, at: str | None) -> None:
+    """Before the first commit everything is empty, which looks like an answer."""
+    if at is None or not explorer.tables:
+        return
+    if not explorer.has_any_snapshot():
+        print(f"note: at {at} no table had any rows yet", file=sys.stderr)
+
+
+def end_well() -> None:
+    """Let a SIGTERM or a SIGHUP end the command as Ctrl-C does, so that no file of it stays behind."""
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.default_int_handler)
+
+
 def refuse_unless_open(session: Session) -> None:
     """A folder that is no lake, or whose catalog is elsewhere, would look like an empty lake."""
     from smelter.lake.layout import refuse_other_catalog, refuse_other_layout, refuse_unless_lake
 
     settings = session.settings
+    if not settings.lake.exists():
+        raise Unreachable(
+            "there is no such folder, and so no lake",
+            where=str(settings.lake),
+            next_step="name another with --lake DIR, or begin one with smelt ingest DATASET --drain",
+        )
     refuse_unless_lake(settings.lake)
     refuse_other_layout(settings.lake)
     refuse_other_catalog(settings.lake, settings.catalog)
@@ -130,5 +163,5 @@ def _refuse_useless(options: dict[str, object]) -> None:
 def _query_text(query: str) -> str:
     try:
         return sys.stdin.read() if query == "-" else query
-    except UnicodeDecodeError as problem:
+    except (UnicodeDecodeError, TypeError) as problem:  # TypeError: of signs that Python could not read (C locale)
         raise WrongUsage(f"standard input is not text in UTF-8: {problem}") from None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,9 +17,10 @@ def export_tables(session: Session, folder: Path, tables: list[str], at: str | N
     """Write the tables as they are at one moment; without `--at` that moment is now."""
     from smelter.explore import open_explorer
     from smelter.explore.export import export
+    from smelter.explore.service import NOW
 
     refuse_ours(folder, session.settings.lake)
-    with open_explorer(session.settings, at=at or datetime.now(UTC)) as explorer:
+    with open_explorer(session.settings, at=at or NOW) as explorer:
         done = export(explorer, folder, tables, _tell)
     rows = sum(one.rows for one in done)
     print(f"{counted(len(done), 'table')}, {counted(rows, 'row')} in {folder}; manifest.json says of which snapshots")

@@ -16,7 +16,8 @@ def open_shell(session: Session, at: str | None, *, unsafe: bool) -> int:
         tables = counted(len(service.catalog.tables()), "table")
         then = f" as of {service.as_of}" if service.as_of else ""
         print(
-            f"{settings.lake}{then}: {tables}, to read only. `show all tables;` lists them, .help helps, Ctrl-D ends."
+            f"{settings.lake}{then}: {tables}, to read only.\n"
+            "`from tables;` lists them and the views of `ops`, .help helps, Ctrl-D ends."
         )
         if unsafe:
             print("--unsafe: this shell may read and write whatever you may.")

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
 from smelter.errors import Refused, SmelterError
-from smelter.explore.catalog import Metadata, TableName, Tables
+from smelter.explore.catalog import UNREADABLE, Metadata, TableName, Tables
 
 _NO_SNAPSHOT = -1
 _Entry = tuple[datetime, int, int]  # when a snapshot became the newest, its place in the log, and the snapshot
@@ -60,16 +61,27 @@ def moment_of_snapshot(catalog: Tables, snapshot: int) -> AsOf:
         try:
             metadata = catalog.metadata(table)
             facts = json.loads(metadata.content) if metadata else {}
-        except (OSError, EOFError, ValueError):  # another table's trouble
+            made = {one["snapshot-id"]: _moment(one["timestamp-ms"]) for one in facts.get("snapshots", [])}
+        except UNREADABLE:  # another table's trouble
             continue
-        for one in facts.get("snapshots", []):
-            if one["snapshot-id"] == snapshot:
-                return AsOf(_moment(one["timestamp-ms"]), table, snapshot)
+        if snapshot in made:
+            return AsOf(made[snapshot], table, snapshot)
     raise Refused(
         f"no table has a snapshot {snapshot}: there never was one, or it was expired",
         data="nothing was run",
         next_step='smelt sql "select * from ops.snapshots order by committed_at desc"',
     )
+
+
+def moment_of_newest(catalog: Tables) -> AsOf:
+    """Now; or a little later, where a writer's clock is ahead, so that the newest snapshots are those of then."""
+    moments = [datetime.now(UTC)]
+    for table in catalog.tables():
+        with suppress(*UNREADABLE):
+            metadata = catalog.metadata(table)
+            facts = json.loads(metadata.content) if metadata else {}
+            moments += [_moment(one["timestamp-ms"]) for one in facts.get("snapshot-log", [])]
+    return AsOf(max(moments))
 
 
 def _newest_at(facts: Mapping[str, Any], table: TableName, moment: datetime) -> int:
@@ -80,22 +92,25 @@ def _newest_at(facts: Mapping[str, Any], table: TableName, moment: datetime) -> 
         for number, entry in enumerate(facts.get("snapshot-log", []))
     )
     before = [snapshot for when, _, snapshot in log if when <= moment]
-    if not before and _began_empty(log, kept):
+    if not before and _began_empty(log, kept, moment):
         return _NO_SNAPSHOT
-    if before and before[-1] in kept and _is_next(log, len(before), kept):
+    if before and before[-1] in kept and _is_next(log, len(before), kept, facts):
         return int(before[-1])
     raise _expired(table, next((when for when, _, snapshot in log if snapshot in kept), None))
 
 
-def _began_empty(log: Sequence[_Entry], kept: Mapping[int, Any]) -> bool:
-    """Is the oldest snapshot that is told of the first there ever was? Numbers are counted from 1 (0 in old tables)."""
+def _began_empty(log: Sequence[_Entry], kept: Mapping[int, Any], moment: datetime) -> bool:
+    """Was there nothing yet? Only before the first snapshot that there ever was: numbers are counted from 1 (0 in old
+    tables). A history that begins with its return, after a rollback, has lost what came in between."""
     if not log:
         return True
     first = kept.get(log[0][2])
-    return first is not None and first.get("parent-snapshot-id") is None and first.get("sequence-number", 0) <= 1
+    if first is None or first.get("parent-snapshot-id") is not None or first.get("sequence-number", 0) > 1:
+        return False
+    return moment < _moment(first["timestamp-ms"])
 
 
-def _is_next(log: Sequence[_Entry], place: int, kept: Mapping[int, Any]) -> bool:
+def _is_next(log: Sequence[_Entry], place: int, kept: Mapping[int, Any], facts: Mapping[str, Any]) -> bool:
     """Does the entry at this place follow the one before it? Not where one between them has been expired.
 
     PyIceberg takes a parent's name away with the parent, and leaves the numbers.
@@ -104,12 +119,22 @@ def _is_next(log: Sequence[_Entry], place: int, kept: Mapping[int, Any]) -> bool
         return True
     when, _, snapshot = log[place]
     before, following = kept[log[place - 1][2]], kept.get(snapshot)
-    if following is None or _moment(following["timestamp-ms"]) < when:  # a rollback brought it back
-        return following is not None
+    if following is None:
+        return False
+    if _moment(following["timestamp-ms"]) < when:  # a rollback brought it back
+        return not _lost_before(when, before, kept, facts)
     parent = following.get("parent-snapshot-id")
     if parent is not None:
         return bool(parent == before["snapshot-id"])
     return bool(following.get("sequence-number", 0) == before.get("sequence-number", 0) + 1)
+
+
+def _lost_before(when: datetime, before: Mapping[str, Any], kept: Mapping[int, Any], facts: Mapping[str, Any]) -> bool:
+    """May a snapshot have been made after this one and before that moment, and have been expired since?"""
+    later = [one["sequence-number"] for one in kept.values() if _moment(one["timestamp-ms"]) >= when]
+    end = min(later, default=facts.get("last-sequence-number", 0) + 1)
+    known = {one.get("sequence-number", 0) for one in kept.values()}
+    return any(number not in known for number in range(before.get("sequence-number", 0) + 1, end))
 
 
 def _at(facts: dict[str, Any], snapshot: int) -> dict[str, Any]:

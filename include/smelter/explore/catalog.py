@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import zlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -11,6 +12,8 @@ CATALOG_FILE = "catalog.db"
 TABLES_FOLDER = "tables"
 RECEIPTS_FOLDER = "receipts"
 CATALOG_NAME = "lake"
+# What reading and understanding a table's metadata may raise, if it is cut, packed badly or of another shape.
+UNREADABLE = (OSError, EOFError, zlib.error, ValueError, KeyError, TypeError, AttributeError)
 _READ_ATTEMPTS = 5
 _GZIP = b"\x1f\x8b"
 

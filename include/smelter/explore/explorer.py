@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import tempfile
 import weakref
@@ -15,14 +16,14 @@ from typing import TYPE_CHECKING, Any, Self
 import duckdb
 
 from smelter.catalog_address import CatalogAddress
-from smelter.errors import Refused
-from smelter.explore.catalog import TableName, Tables
+from smelter.errors import Refused, SmelterError
+from smelter.explore.catalog import UNREADABLE, TableName, Tables
 from smelter.explore.connection import open_duckdb
 from smelter.explore.problems import as_smelter_error
 from smelter.explore.safety import refuse_unless_query
 from smelter.explore.saved_views import NAMESPACE
 from smelter.explore.service import address_of, serve
-from smelter.explore.views import Views
+from smelter.explore.views import LIST_OF_TABLES, Views
 from smelter.settings import Settings, load_settings
 
 if TYPE_CHECKING:
@@ -34,10 +35,6 @@ Parameters = Sequence[Any] | Mapping[str, Any]
 # DuckDB would list its main schema, which is empty.
 _SHOW_TABLES = re.compile(r"\s*show\s+tables\s*;?\s*", re.IGNORECASE)
 _MAY_ASK_SAVED = re.compile(rf"\b{NAMESPACE}\b|\bshow\b|duckdb_|information_schema", re.IGNORECASE)
-_TABLES = """
-    select schema_name as namespace, view_name as "table", coalesce(comment, '') as about from duckdb_views()
-    where database_name = current_database() and not internal order by all
-"""
 
 
 def connect(
@@ -105,10 +102,13 @@ class Explorer:
         """The tables that can be asked, as of the last question."""
         return sorted(self._views.made)
 
-    def execute(self, sql: str, parameters: Parameters | None = None) -> Answer:
+    def execute(
+        self, sql: str, parameters: Parameters | None = None, *, as_text: frozenset[str] = frozenset()
+    ) -> Answer:
         """Ask one question of the newest snapshots of the tables that are there now.
 
-        Each question has a DuckDB connection of its own, so that threads do not take each other's answers.
+        Each question has a DuckDB connection of its own, so that threads do not take each other's answers. `as_text`:
+        columns of these types come as DuckDB's texts, because whoever asks has no words for their values.
         """
         self._refresh(saved=_MAY_ASK_SAVED.search(sql) is not None)
         with self._told(self._connection):
@@ -116,9 +116,17 @@ class Explorer:
         self._asked.add(cursor)
         with self._told(cursor):
             if not self._unsafe:
-                refuse_unless_query(cursor, sql, self._views.made)
-            cursor.execute(_TABLES if _SHOW_TABLES.fullmatch(sql) else sql, parameters)
-            return Answer(self, cursor)
+                refuse_unless_query(cursor, sql, self._views.known)
+            sql = LIST_OF_TABLES if _SHOW_TABLES.fullmatch(sql) else sql
+            try:
+                cursor.execute(sql, parameters)
+            except duckdb.BinderException:
+                self._views.write_anew()
+                cursor.execute(sql, parameters)
+            answer = Answer(self, cursor)
+            if not as_text.isdisjoint(answer.types):
+                cursor.execute(_with_texts(sql, answer.types, as_text), parameters)
+            return answer
 
     def refresh(self) -> None:
         """Make views of tables that are new, and drop those of tables that are gone; every question begins so."""
@@ -138,24 +146,49 @@ class Explorer:
         cursor = self.connection()
         with self._told(cursor):
             if not self._unsafe:
-                refuse_unless_query(cursor, query, self._views.made)
-            return cursor.sql(query)
+                refuse_unless_query(cursor, query, self._views.known)
+            relation = cursor.sql(query)
+        self._stay_for(relation)
+        return relation
 
     def connection(self) -> duckdb.DuckDBPyConnection:
         """A DuckDB connection of one's own, with every view that there is now; it ends with the explorer.
 
-        It is locked as everything here is, but for one thing: it could write into the folder of the tables.
+        It is locked as everything here is, but for one thing: it could write into the folder of the tables, and so
+        could what `sql` returns (`.write_parquet(…)`).
         """
         self.refresh()
         with self._told(self._connection):
             cursor = self._connection.cursor()
         self._asked.add(cursor)
+        self._stay_for(cursor)
         return cursor
+
+    def _stay_for(self, given: object) -> None:
+        """What was given away keeps the lake open, so that `connect().sql(…).show()` has something to show."""
+        weakref.finalize(given, _let_go, self).atexit = False
 
     @property
     def troubles(self) -> list[str]:
         """A sentence for each table that cannot be opened."""
-        return self._views.broken
+        return list(self._views.broken.values())
+
+    @property
+    def unopened(self) -> dict[TableName, str]:
+        """The same by table; those of the catalog only, and not the views over them."""
+        there = set(self.catalog.tables())
+        return {table: sentence for table, sentence in self._views.broken.items() if table in there}
+
+    def has_any_snapshot(self) -> bool:
+        """Has any table had rows yet, now or at the moment that is seen here?"""
+        return any(map(self._has_snapshot, self.tables))
+
+    def _has_snapshot(self, table: TableName) -> bool:
+        try:
+            metadata = self.catalog.metadata(table)
+            return metadata is not None and json.loads(metadata.content).get("current-snapshot-id", -1) != -1
+        except (*UNREADABLE, SmelterError):  # it is said elsewhere
+            return True
 
     def close(self) -> None:
         """Give back port, files and memory; answers that were not read to their end are lost. Harmless twice."""
@@ -235,6 +268,19 @@ class Answer:
     def __iter__(self) -> Iterator[Row]:
         while rows := self.fetchmany():
             yield from rows
+
+
+def _let_go(_: Explorer) -> None:
+    """Nothing is left to do: the explorer closes itself when nobody has it any more."""
+
+
+def _with_texts(sql: str, types: Sequence[str], as_text: frozenset[str]) -> str:
+    """The same question, with texts in the columns of these types."""
+    names = [f"c{number}" for number in range(len(types))]
+    columns = (f"{name}::varchar" if kind in as_text else name for name, kind in zip(names, types, strict=True))
+    question = sql.strip().removesuffix(";")
+    # It was asked as it stands, so it is one statement.
+    return f"select {', '.join(columns)} from (\n{question}\n) as answer({', '.join(names)})"  # noqa: S608
 
 
 def _interrupt(cursors: Iterable[duckdb.DuckDBPyConnection]) -> None:

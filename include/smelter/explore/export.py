@@ -72,6 +72,11 @@ def export(explorer: Explorer, folder: Path, wanted: Iterable[str], tell: Callab
 
 def _tables(explorer: Explorer, wanted: list[str]) -> list[TableName]:
     known = {str(table): table for table in explorer.tables}
+    for table, sentence in explorer.unopened.items():
+        if not wanted or str(table) in wanted:
+            raise Unreachable(
+                sentence, data="nothing was written", next_step="name the tables that you want: --table bronze.events"
+            )
     for name in wanted:
         if name not in known:
             raise Refused(

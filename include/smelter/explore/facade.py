@@ -8,7 +8,6 @@ import secrets
 import sys
 import threading
 import time
-import zlib
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from socketserver import TCPServer
@@ -16,7 +15,7 @@ from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from smelter.errors import SmelterError
-from smelter.explore.catalog import TableName, Tables
+from smelter.explore.catalog import UNREADABLE, TableName, Tables
 from smelter.explore.current import as_current
 from smelter.explore.facts import FACTS, facts_of
 
@@ -50,6 +49,7 @@ class Facade:
 
     def close(self) -> None:
         """Stop answering and give the port back."""
+        self._server.is_closed = True
         self._server.shutdown()
         self._server.server_close()
         self._thread.join()
@@ -60,6 +60,7 @@ class _Server(ThreadingHTTPServer):
     request_queue_size = 128  # a full queue of the default 5 costs the next caller a second
     catalog: Tables
     authorization: bytes
+    is_closed = False
 
     def server_bind(self) -> None:
         """Without the look-up of this machine's name, which may take seconds where names are served badly."""
@@ -81,6 +82,9 @@ class _Handler(BaseHTTPRequestHandler):
     disable_nagle_algorithm = True  # else each answer takes 40 ms
 
     def do_GET(self) -> None:
+        if self.server.is_closed:  # this line was open before
+            self.close_connection = True
+            return None
         given = self.headers.get("Authorization", "").encode("latin-1", "replace")
         if not hmac.compare_digest(given, self.server.authorization):
             return self._fail(HTTPStatus.UNAUTHORIZED, "NotAuthorizedException", "this catalog is not for you")
@@ -88,7 +92,7 @@ class _Handler(BaseHTTPRequestHandler):
             return self._answer()
         except SmelterError as problem:
             return self._fail(HTTPStatus.SERVICE_UNAVAILABLE, "ServiceUnavailableException", problem.what)
-        except (OSError, EOFError, zlib.error) as problem:
+        except UNREADABLE as problem:
             # not a 500, which DuckDB would ask again and again
             return self._fail(HTTPStatus.NOT_FOUND, "NotFoundException", str(problem))
 

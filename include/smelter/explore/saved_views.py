@@ -11,10 +11,11 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from smelter.errors import SmelterError
 from smelter.explore.catalog import TableName, Tables
 from smelter.explore.quoting import quoted_name, quoted_text
 from smelter.explore.sources import Sources
-from smelter.explore.sql_files import SqlFile, flaw, sql_files
+from smelter.explore.sql_files import SqlFile, flaw, read_sql_file, sql_paths
 from smelter.explore.subjects import Subject, folders_of, subjects_of
 
 NAMESPACE = "ops"  # of the views
@@ -49,7 +50,7 @@ class SavedViews:
     """The views of a folder, for one lake; at a moment of the past if there is one."""
 
     def __init__(self, folder: Path, receipts: Path, as_of: str | None = None) -> None:
-        views = [_saved_view(file) for file in sql_files(folder, _KEYS)]
+        views, self.flaws = _views_of(folder)
         self.views = sorted(views, key=lambda view: (not view.parts[0][0], view.name))  # those over other views last
         self._receipts = receipts
         self._as_of = as_of
@@ -85,6 +86,17 @@ class SavedViews:
                 yield view.name, statement_of(view, subjects, self._as_of)
             else:
                 left_out.add(view.name)
+
+
+def _views_of(folder: Path) -> tuple[list[SavedView], dict[TableName, str]]:
+    """The views; and why a file is none: one's own mistake must not take the lake's tables away."""
+    views, flaws = [], {}
+    for path in sql_paths(folder):
+        try:
+            views.append(_saved_view(read_sql_file(path, _KEYS)))
+        except SmelterError as problem:
+            flaws[TableName(NAMESPACE, path.stem)] = f"{problem.what} ({path})"
+    return views, flaws
 
 
 def _saved_view(file: SqlFile) -> SavedView:

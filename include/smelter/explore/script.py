@@ -9,16 +9,17 @@ from pathlib import Path
 
 import duckdb
 
-from smelter.explore.catalog import CATALOG_NAME, TableName, Tables
+from smelter.errors import SmelterError
+from smelter.explore.catalog import CATALOG_NAME, UNREADABLE, TableName, Tables
 from smelter.explore.connection import places
 from smelter.explore.extensions import NEEDED, packaged
 from smelter.explore.facade import PLATFORM
 from smelter.explore.quoting import qualified, quoted_name, quoted_text
-from smelter.explore.saved_views import NAMESPACE, SavedViews
+from smelter.explore.saved_views import NAMESPACE
 from smelter.explore.service import Service
 from smelter.explore.sources import Pinned, Served, Sources
 from smelter.explore.subjects import columns_of
-from smelter.explore.views import VIEWS_CATALOG, twins_of, view_statements
+from smelter.explore.views import LIST_OF_TABLES, VIEWS_CATALOG, twins_of, view_statements
 from smelter.lake.letter_status import DEAD_LETTERS, LETTER_COLUMNS, RESOLUTION_COLUMNS, RESOLUTIONS
 
 _WRONG_VERSION = (
@@ -33,6 +34,7 @@ class Script:
     start: list[str]  # extensions, settings, the catalog
     views: list[str]
     lock: list[str]
+    left_out: list[TableName]  # tables that cannot be opened
 
     def text(self) -> str:
         """One script, to be run from its top."""
@@ -50,14 +52,18 @@ def served_script(service: Service, lake: Path, *, locked: bool) -> Script:
     ]
     folders = ", ".join(map(quoted_text, places(lake, service.facade)))
     lock = [f"set allowed_directories = [{folders}]", "set enable_external_access = false"]
-    views = list(_views(service.catalog, service.saved, Served()))
-    return Script([*_start(), *attach], [*views, _search_path()], lock if locked else [])
+    tables, left_out = _opened(service.catalog)
+    views = list(_views(tables, service, Served()))
+    path = _search_path(VIEWS_CATALOG, CATALOG_NAME)
+    return Script([*_start(), *attach], [*views, path], lock if locked else [], left_out)
 
 
 def pinned_script(service: Service) -> Script:
     """The lake as it is now: the names of the newest metadata files are in the script."""
     sources = Pinned.of(service.catalog)
-    return Script(list(_start()), list(_views(service.catalog, service.saved, sources)), [])
+    tables, left_out = _opened(service.catalog)
+    views = list(_views(tables, service, sources))
+    return Script(list(_start()), [*views, _search_path(VIEWS_CATALOG)], [], left_out)
 
 
 def _start() -> Iterator[str]:
@@ -71,24 +77,29 @@ def _start() -> Iterator[str]:
     yield f"use {VIEWS_CATALOG}"
 
 
-def _views(catalog: Tables, saved: SavedViews, sources: Sources) -> Iterator[str]:
-    """Only of tables whose metadata can be read: a statement that fails would end the script."""
-    tables = frozenset(filter(lambda table: _is_readable(catalog, table), catalog.tables()))
-    tables -= twins_of(tables)
+def _opened(catalog: Tables) -> tuple[frozenset[TableName], list[TableName]]:
+    """Tables whose metadata can be read, and the others: a statement that fails would end the script."""
+    every = frozenset(catalog.tables())
+    readable = frozenset(table for table in every if _is_readable(catalog, table)) - twins_of(every)
+    return readable, sorted(every - readable)
+
+
+def _views(tables: frozenset[TableName], service: Service, sources: Sources) -> Iterator[str]:
+    catalog, saved = service.catalog, service.saved
     for namespace in sorted({NAMESPACE, *PLATFORM, *(table.namespace for table in tables)}):
         yield f"create schema if not exists {VIEWS_CATALOG}.{quoted_name(namespace)}"
     for table in sorted(tables):
         yield _fitting(view_statements(table, sources), table, tables, catalog)
     for name, statement in saved.statements(tables, catalog, sources):
         yield f"create or replace view {VIEWS_CATALOG}.{qualified(name)} as {statement}"
+        yield f"comment on view {VIEWS_CATALOG}.{qualified(name)} is {quoted_text(saved.about(name))}"
+    yield f"create or replace view {VIEWS_CATALOG}.main.tables as {LIST_OF_TABLES}"
 
 
-def _search_path() -> str:
+def _search_path(*catalogs: str) -> str:
     """`bronze.events` is the view, or the table itself if it was made later."""
-    places = [f"{VIEWS_CATALOG}.main"]
-    for namespace in PLATFORM:
-        places += [f"{VIEWS_CATALOG}.{namespace}", f"{CATALOG_NAME}.{namespace}"]
-    return f"set search_path = {quoted_text(','.join(places))}"
+    places = [f"{catalog}.{namespace}" for namespace in PLATFORM for catalog in catalogs]
+    return f"set search_path = {quoted_text(','.join([f'{VIEWS_CATALOG}.main', *places]))}"
 
 
 def _fitting(statements: list[str], table: TableName, tables: Collection[TableName], catalog: Tables) -> str:
@@ -109,6 +120,6 @@ def _columns(catalog: Tables, table: TableName) -> frozenset[str]:
 def _is_readable(catalog: Tables, table: TableName) -> bool:
     try:
         metadata = catalog.metadata(table)
-        return metadata is not None and bool(json.loads(metadata.content)["schemas"])
-    except (OSError, EOFError, ValueError, KeyError):
+        return metadata is not None and bool(columns_of(json.loads(metadata.content)))
+    except (*UNREADABLE, LookupError, SmelterError):
         return False

@@ -11,13 +11,14 @@ from pathlib import Path
 from smelter.catalog_address import CatalogAddress, parse_address
 from smelter.contracts.ago import time_or_ago
 from smelter.errors import WrongUsage
-from smelter.explore.as_of import AsOf, PastCatalog, moment_of_snapshot
+from smelter.explore.as_of import AsOf, PastCatalog, moment_of_newest, moment_of_snapshot
 from smelter.explore.catalog import CATALOG_FILE, RECEIPTS_FOLDER, Catalog, Database, Tables
 from smelter.explore.databases import PostgresDatabase, SqliteFile
 from smelter.explore.facade import Facade
 from smelter.explore.saved_views import SavedViews
 from smelter.settings import Settings
 
+NOW = "now"  # the newest snapshots, and none that come later
 VIEWS_FOLDER, QUESTIONS_FOLDER = "views", "questions"
 
 
@@ -69,6 +70,8 @@ def _database(lake: Path, catalog: CatalogAddress | None) -> Database:
 
 def _as_of(catalog: Tables, at: str | int | datetime) -> AsOf:
     """What was meant: a moment, or the number of a snapshot."""
+    if at == NOW:
+        return moment_of_newest(catalog)
     if isinstance(at, int) or (isinstance(at, str) and at.isdecimal()):
         return moment_of_snapshot(catalog, int(at))
     now = datetime.now(UTC)

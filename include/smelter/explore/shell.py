@@ -12,6 +12,7 @@ from contextlib import contextmanager, suppress
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
+from types import FrameType
 
 import duckdb
 
@@ -23,8 +24,9 @@ from smelter.explore.service import Service
 
 _SET_UP = "make setup"
 _DEVICES = Path("/dev")  # the terminal, and where nothing is kept
-_QUIET = f".startup_text none\n.output {os.devnull}\n"  # statements of a start answer too
-_LOUD = ".output\n"
+_QUIET = ".startup_text none\n.mode trash\n"  # statements of a start answer too
+# By `.output` and back the shell would forget that it has a terminal, and fit nothing into it.
+_LOUD = '.mode duckbox\n.prompt "lake D " "  ... "\n'
 
 
 def run_shell(service: Service, lake: Path, *, unsafe: bool) -> int:
@@ -44,8 +46,8 @@ def run_shell(service: Service, lake: Path, *, unsafe: bool) -> int:
         words = [str(program), "-init", str(start)]
         if not unsafe:
             words = _behind_a_wall(words, workspace)
-        with _ctrl_c_is_for_the_shell():
-            return subprocess.run(words, check=False).returncode
+        with subprocess.Popen(words) as shell, _signals_are_for(shell):
+            return shell.wait()
 
 
 def _program() -> Path:
@@ -73,10 +75,16 @@ def _behind_a_wall(words: list[str], workspace: Path) -> list[str]:
 
 
 @contextmanager
-def _ctrl_c_is_for_the_shell() -> Iterator[None]:
-    """It stops a question there; here it would take the catalog away."""
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+def _signals_are_for(shell: subprocess.Popen[bytes]) -> Iterator[None]:
+    """Ctrl-C stops a question there; here it would take the catalog away. Whatever ends us ends the shell first."""
+
+    def end(_number: int, _frame: FrameType | None) -> None:
+        shell.terminate()
+
+    before = {number: signal.signal(number, end) for number in (signal.SIGTERM, signal.SIGHUP)}
+    before[signal.SIGINT] = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        for number, act in before.items():
+            signal.signal(number, act)

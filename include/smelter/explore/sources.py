@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Protocol
 
-from smelter.explore.catalog import CATALOG_NAME, TableName, Tables
+from smelter.explore.catalog import CATALOG_NAME, UNREADABLE, TableName, Tables
 from smelter.explore.facts import FACTS
 from smelter.explore.quoting import qualified, quoted_text
 
@@ -47,14 +49,18 @@ class Pinned:
 
     @classmethod
     def of(cls, catalog: Tables) -> Pinned:
-        """The newest metadata of every table that has one."""
-        found = {table: catalog.metadata(table) for table in catalog.tables()}
-        return cls({table: metadata.location for table, metadata in found.items() if metadata is not None})
+        """The newest metadata of every table whose metadata can be read."""
+        files = {}
+        for table in catalog.tables():
+            with suppress(*UNREADABLE):
+                metadata = catalog.metadata(table)
+                files.update({table: metadata.location} if metadata else {})
+        return cls(files)
 
     def rows(self, table: TableName) -> str:
         """What stands behind `from`; a packed file says so by its name."""
         file = self.files[table]
-        packed = ", metadata_compression_codec = 'gzip'" if ".gz." in file.rpartition("/")[2] else ""
+        packed = ", metadata_compression_codec = 'gzip'" if ".gz" in Path(file).suffixes else ""
         return f"iceberg_scan({quoted_text(file)}{packed})"
 
     def address(self, table: TableName) -> str:

@@ -43,9 +43,9 @@ class SqlFile:
         return value
 
 
-def sql_files(folder: Path, keys: frozenset[str]) -> list[SqlFile]:
+def sql_paths(folder: Path) -> list[Path]:
     """Every `.sql` file of a folder, by name; none where there is no folder."""
-    return [read_sql_file(path, keys) for path in sorted(folder.glob("*.sql"))]
+    return sorted(folder.glob("*.sql"))
 
 
 def read_sql_file(path: Path, keys: frozenset[str]) -> SqlFile:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from smelter.contracts.fit import PLATFORM_COLUMNS
-from smelter.explore.catalog import TableName, Tables
+from smelter.errors import SmelterError
+from smelter.explore.catalog import UNREADABLE, TableName, Tables
 from smelter.explore.quoting import qualified, quoted_name, quoted_text
 from smelter.explore.sources import Sources
 from smelter.lake.letter_status import DEAD_LETTERS, LETTER_COLUMNS
@@ -24,6 +26,7 @@ _SHAPES: dict[str, frozenset[str]] = {
     DEAD_LETTERS: LETTER_COLUMNS,
 }
 _SIBLINGS = {"bronze": _BRONZE, "silver": _SILVER, "letters": DEAD_LETTERS}
+_SIGN = re.compile(r"[*?\[]")  # which would stand for something else in a pattern
 _RECORD = ".done.json"  # how the name of a batch's record ends; maintenance leaves the newest hundred
 _CONTRACT = "smelter.contract"  # the property of a bronze table that keeps its contract
 _NOT_THERE = """(
@@ -88,7 +91,8 @@ def _slots(table: TableName, ours: Collection[TableName], sources: Sources) -> d
 
 
 def _of_folder(dataset: str, place: str, folder: Path) -> Subject:
-    slots = {"dataset": quoted_text(dataset), "place": quoted_text(place), "files": quoted_text(f"{folder}/*{_RECORD}")}
+    pattern = _SIGN.sub(r"[\g<0>]", str(folder)) + f"/*{_RECORD}"
+    slots = {"dataset": quoted_text(dataset), "place": quoted_text(place), "files": quoted_text(pattern)}
     return Subject(frozenset({RECEIPTS}), slots)
 
 
@@ -97,7 +101,8 @@ def _metadata(catalog: Tables, table: TableName) -> dict[str, Any]:
     try:
         found = catalog.metadata(table)
         facts: dict[str, Any] = json.loads(found.content) if found else {}
-    except (OSError, EOFError, ValueError):
+        columns_of(facts)
+    except (*UNREADABLE, SmelterError):
         return {}
     return facts
 

@@ -14,13 +14,18 @@ from contextlib import suppress
 
 import duckdb
 
-from smelter.explore.catalog import TableName, Tables
+from smelter.errors import SmelterError
+from smelter.explore.catalog import UNREADABLE, TableName, Tables
 from smelter.explore.quoting import qualified, quoted_name, quoted_text
 from smelter.explore.saved_views import NAMESPACE, SavedViews
 from smelter.explore.sources import Served, Sources
 from smelter.lake.letter_status import DEAD_LETTERS, RESOLUTIONS, status_sql
 
 VIEWS_CATALOG = "memory"  # DuckDB's own name for what is in no file
+LIST_OF_TABLES = f"""
+  select schema_name as namespace, view_name as "table", coalesce(comment, '') as about from duckdb_views()
+  where database_name = '{VIEWS_CATALOG}' and schema_name <> 'main' and not internal order by all
+"""  # noqa: S608 (a name of our own)
 _NO_RESOLUTIONS = """(
   select '' as dataset, '' as _source, 0::bigint as _position, '' as outcome, '' as run, '' as contract, '' as reason,
     current_timestamp as resolved_at, [{'rule': '', 'field': '', 'found': '', 'message': ''}] as errors, '' as raw,
@@ -48,14 +53,25 @@ class Views:
         return self._made
 
     @property
+    def known(self) -> frozenset[TableName]:
+        """Everything that may stand behind a `from`."""
+        return self._made | self.saved
+
+    @property
     def saved(self) -> frozenset[TableName]:
         """The saved views; a table of the same name goes before."""
         return frozenset(self._saved.names) - self._made
 
     @property
-    def broken(self) -> list[str]:
+    def broken(self) -> dict[TableName, str]:
         """A sentence for each table that cannot be opened; no view holds its rows."""
-        return [sentence for table in sorted(self._broken) if (sentence := self.trouble_with(str(table)))]
+        told = {}
+        for table in sorted(self._broken):
+            try:
+                told[table] = self.trouble_with(str(table))
+            except SmelterError as problem:  # a moment of the past that is not kept
+                told[table] = problem.what
+        return {table: sentence for table, sentence in told.items() if sentence}
 
     def refresh(self, *, saved: bool = True) -> None:
         """Make views of new tables and drop those of tables that are gone; broken ones are tried anew.
@@ -68,11 +84,16 @@ class Views:
             wanted = frozenset(tables) - twins
             with self._connection.cursor() as cursor:
                 _drop(cursor, before - wanted)
-                failed = _make(cursor, sorted(wanted - before))
+                failed = _make(cursor, sorted(_to_make(wanted, before)))
                 self._made = wanted - frozenset(failed)
-                self._broken = dict.fromkeys(twins, _TWINS) | failed
+                self._broken = self._saved.flaws | dict.fromkeys(twins, _TWINS) | failed
                 if saved:
                     self._save(cursor)
+
+    def write_anew(self) -> None:
+        """Write the saved views anew: a column that they ask may have another name now."""
+        self._over = None
+        self.refresh()
 
     def _save(self, cursor: duckdb.DuckDBPyConnection) -> None:
         """Write the saved views anew, if there is something new that they are for."""
@@ -107,6 +128,8 @@ class Views:
             return f"its metadata cannot be read: {problem}"
         except ValueError as problem:
             return f"its metadata is no JSON: {problem}"
+        except UNREADABLE as problem:
+            return f"its metadata is not that of a table: {problem!r}"
         return self._broken.get(table)
 
 
@@ -114,6 +137,14 @@ def twins_of(tables: Iterable[TableName]) -> frozenset[TableName]:
     """Tables that DuckDB cannot tell apart: it would show the rows of one under the name of the other."""
     seen = Counter(str(table).lower() for table in tables)
     return frozenset(table for table in tables if seen[str(table).lower()] > 1)
+
+
+def _to_make(wanted: frozenset[TableName], made: frozenset[TableName]) -> frozenset[TableName]:
+    """Tables that have no view; and letters, as soon as it is written down somewhere what became of them."""
+    new = wanted - made
+    if TableName(DEAD_LETTERS, RESOLUTIONS) in new:
+        new |= {table for table in wanted if table.namespace == DEAD_LETTERS}
+    return new
 
 
 def _drop(cursor: duckdb.DuckDBPyConnection, tables: Iterable[TableName]) -> None:
