@@ -1,7 +1,7 @@
 -- question: How much was taken in, hour by hour?
 -- about: A row is an hour (UTC) in which the stream wrote something: files, records, and what became of them.
 -- about: Hours without a batch have no row; quiet_hours lists them. It reads receipts only, never a table.
--- param: dataset varchar: Which dataset; all, if it is not given.
+-- param: dataset dataset: Which dataset; all, if it is not given.
 -- param: since timestamptz = 36h: Batches written since then.
 -- chart: hour, records
 select

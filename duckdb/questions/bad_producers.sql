@@ -2,7 +2,7 @@
 -- about: A row is a producer: the folder and the name of its files, with * for digits and UUIDs; the worst first.
 -- about: dead counts what was refused when it was read, whatever became of it since; main_reason is the commonest.
 -- about: Next: smelt dlq ls DATASET --source PART_OF_THE_NAME shows an example of each kind.
--- param: dataset varchar: Which dataset; all, if it is not given.
+-- param: dataset dataset: Which dataset; all, if it is not given.
 -- param: since timestamptz = 7d: Batches written since then.
 -- param: most bigint = 20: How many rows at most.
 with sources as (

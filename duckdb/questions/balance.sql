@@ -4,7 +4,7 @@
 -- about: discarded ones that were removed since and forgotten records have their place too (left_for_good).
 -- about: The difference is 0. It may differ while a batch or a run is being committed; if it stays,
 -- about: unbalanced_sources says where, and smelt reconcile DATASET reads the files again and names each record.
--- param: dataset varchar: Which dataset; all, if it is not given.
+-- param: dataset dataset: Which dataset; all, if it is not given.
 select
     dataset,
     count(records) as sources,

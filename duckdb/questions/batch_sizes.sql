@@ -1,7 +1,7 @@
 -- question: How big are the batches?
 -- about: A row is a size: how many batches of the stream held about so many records, and what they hold together.
 -- about: Many small batches make many small files; compaction_gain says whether that costs anything.
--- param: dataset varchar: Which dataset; all, if it is not given.
+-- param: dataset dataset: Which dataset; all, if it is not given.
 -- param: since timestamptz = 7d: Batches written since then.
 -- chart: records_per_batch, batches
 with batches as (

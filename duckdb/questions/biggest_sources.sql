@@ -1,6 +1,6 @@
 -- question: Which files brought most?
 -- about: A row is a source, by its newest receipt: its length, its records, and how many of them are good.
--- param: dataset varchar: Which dataset; all, if it is not given.
+-- param: dataset dataset: Which dataset; all, if it is not given.
 -- param: most bigint = 20: How many rows at most.
 with sources as (
     select

@@ -1,7 +1,7 @@
 -- question: Which fields break most rules?
 -- about: A row is a field, by the first thing that is wrong with each letter; without a field it is the whole record.
 -- about: Next: smelt dlq ls DATASET --field FIELD shows what was found there.
--- param: dataset varchar: Which dataset; all, if it is not given.
+-- param: dataset dataset: Which dataset; all, if it is not given.
 -- param: since timestamptz = 30d: Letters written since then.
 select
     dataset,

@@ -9,7 +9,7 @@ select
     sum(trips)::bigint as trips,
     round(100.0 * sum(trips) / sum(sum(trips)) over (), 2) as percent_of_trips,
     round(sum(average_distance * trips) / sum(trips), 2) as average_miles,
-    round(sum(total_amount) / sum(trips), 2) as average_amount,
+    round(sum(total_amount) / sum(trips), 2) as average_amount_usd,
     arg_max(window_start, (trips, window_start)) as busiest_hour,
     max(trips) as trips_in_busiest_hour
 from gold.trips_per_zone_hour

@@ -1,8 +1,8 @@
 -- question: Of the letters of each day, how many came back?
 -- about: A row is a day (UTC) on which letters were written, with what has become of them until now.
--- param: dataset varchar: Which dataset; all, if it is not given.
+-- param: dataset dataset: Which dataset; all, if it is not given.
 -- param: since timestamptz = 30d: Letters written since then.
--- chart: day, still_open
+-- chart: day, came_back_percent
 select
     ingested_at::date as day,
     count(*) as letters,

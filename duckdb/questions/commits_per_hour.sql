@@ -1,7 +1,7 @@
 -- question: How often is something committed, and how much?
 -- about: A row is an hour (UTC) of the snapshots that are still kept: expired ones are not told of any more.
 -- about: Few rows per commit make small files: let the stream wait longer between batches, or maintenance pack them.
--- param: table varchar: Which table, such as bronze.events; all, if it is not given.
+-- param: table table: Which table, such as bronze.events; all, if it is not given.
 -- param: since timestamptz = 36h: Commits since then.
 -- chart: hour, commits
 select

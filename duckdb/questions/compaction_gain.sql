@@ -3,7 +3,7 @@
 -- about: Small files of one folder become as few of the target size as hold them, if there are enough of them;
 -- about: files that say which rows are deleted go too. Next: smelt maintain plan, which also says what must wait.
 -- param: small_mb double = 96: A file below this is small.
--- param: target_mb double = 128: How large the files are that they become.
+-- param: target_mb double = 128: How large the files are that they become; 1 at least.
 -- param: fewest bigint = 5: So many small files of a folder are packed, fewer are left.
 with folders as (
     select
@@ -21,7 +21,7 @@ packed as (
     select
         *,
         small_files >= greatest($fewest, 2) as is_packed,
-        greatest(ceil(small_bytes / ($target_mb * 1000000)), 1)::bigint as large_files
+        greatest(ceil(small_bytes / (greatest($target_mb, 1) * 1000000)), 1)::bigint as large_files
     from folders
 )
 

@@ -2,7 +2,7 @@
 -- about: A row is a check whose last run did not hold: the first failure since it last held, and what it says now.
 -- about: scope is increment for the rows of a silver run, or the whole table. stopped: the rows are not published.
 -- about: Next: check_course for its days, smelt quality history DATASET, and smelt status for what is held back.
--- param: dataset varchar: Which dataset; all, if it is not given.
+-- param: dataset dataset: Which dataset; all, if it is not given.
 -- needs: ops.quality
 with runs as (
     select

@@ -1,7 +1,7 @@
 -- question: How large are the data files?
 -- about: A row is a size: how many data files of the newest snapshots are about so large, and what they hold.
 -- about: Many small ones cost an open each for every question; compaction_gain says in which table.
--- param: table varchar: Which table, such as bronze.events; all, if it is not given.
+-- param: table table: Which table, such as bronze.events; all, if it is not given.
 -- chart: size, files
 with files as (
     select coalesce(bytes, 0) / 1000000 as mb, rows

@@ -1,7 +1,7 @@
 -- question: How far back can --at look?
 -- about: A row is a table, that with the shortest memory first: before oldest_at it cannot be seen as it was.
 -- about: Raise maintenance: snapshots and most_snapshots in the contract to keep more; each commit costs more then.
--- param: table varchar: Which table, such as bronze.events; all, if it is not given.
+-- param: table table: Which table, such as bronze.events; all, if it is not given.
 select
     "table",
     snapshots,

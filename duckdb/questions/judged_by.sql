@@ -1,7 +1,7 @@
 -- question: Which contract judged what?
 -- about: A row is a contract as it stood in a batch: what it accepted and refused, and from when to when.
 -- about: A jump of dead_percent at a new version: compare both with smelt contract, then smelt dlq plan DATASET.
--- param: dataset varchar: Which dataset; all, if it is not given.
+-- param: dataset dataset: Which dataset; all, if it is not given.
 select
     dataset,
     contract,

@@ -1,7 +1,7 @@
 -- question: How late do events arrive?
 -- about: A row is a delay from the event (the contract's event_time) to the arrival of its source, with its rows.
 -- about: Before it happened: a clock is wrong somewhere. percent_so_far tells what a wait so long would catch.
--- param: dataset varchar = events: Which dataset.
+-- param: dataset dataset = events: Which dataset.
 -- param: since timestamptz = 7d: Rows written to bronze since then.
 -- chart: delay, rows
 with rows as (

@@ -1,7 +1,7 @@
 -- question: What did each run over dead letters do?
 -- about: A row is a run, the newest first: letters that went home, failed again, were closed, or are open again.
 -- about: Next: smelt dlq undo RUN takes a run back.
--- param: dataset varchar: Which dataset; all, if it is not given.
+-- param: dataset dataset: Which dataset; all, if it is not given.
 -- param: most bigint = 20: How many rows at most.
 select
     dataset,

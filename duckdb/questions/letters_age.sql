@@ -1,7 +1,7 @@
 -- question: How long have open letters waited?
 -- about: A row is an age: how many open letters are so old, by how long ago they were written.
 -- about: Next: smelt dlq replay DATASET brings back what is good now; smelt dlq discard closes what nobody wants.
--- param: dataset varchar: Which dataset; all, if it is not given.
+-- param: dataset dataset: Which dataset; all, if it is not given.
 -- chart: age, open_letters
 with waiting as (
     select id, attempts, epoch(age) / 3600 as hours

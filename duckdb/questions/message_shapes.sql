@@ -1,8 +1,8 @@
 -- question: What do the errors say, once their values are left out?
 -- about: A row is a kind of sentence: quoted values are "…" and numbers are #, so that equal mistakes are one row.
 -- about: Next: smelt dlq show EXAMPLE_ID shows one of them with the place of the problem.
--- param: dataset varchar: Which dataset; all, if it is not given.
--- param: status varchar = open: open, replayed, edited or discarded letters.
+-- param: dataset dataset: Which dataset; all, if it is not given.
+-- param: status status = open: open, replayed, edited or discarded letters.
 -- param: most bigint = 30: How many rows at most.
 select
     dataset,

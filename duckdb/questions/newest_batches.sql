@@ -1,7 +1,7 @@
 -- question: What did the newest batches hold?
 -- about: A row is a batch of the stream, the newest first: its files, records, and seconds since the one before.
 -- about: A batch with many dead records: smelt dlq ls DATASET --batch TOKEN says what is wrong with them.
--- param: dataset varchar: Which dataset; all, if it is not given.
+-- param: dataset dataset: Which dataset; all, if it is not given.
 -- param: most bigint = 20: How many rows at most.
 with batches as (
     select

@@ -1,15 +1,15 @@
 -- question: When did nothing arrive?
 -- about: A row is a gap between two batches that brought records, the longest first; without an end it lasts still.
+-- about: It may have begun before since.
 -- about: A gap that lasts: smelt status says whether the stream runs and whether files wait for it.
--- param: dataset varchar: Which dataset; all, if it is not given.
+-- param: dataset dataset: Which dataset; all, if it is not given.
 -- param: minutes double = 60: Gaps at least so long.
--- param: since timestamptz = 7d: Batches written since then.
+-- param: since timestamptz = 7d: Gaps that ended since then, or last still.
 with batches as (
     select dataset, ingested_at
     from ops.receipts
     where place = 'stream'
         and records > 0
-        and ingested_at >= $since
         and ($dataset::varchar is null or dataset = $dataset)
     group by dataset, ingested_at
 ),
@@ -28,5 +28,6 @@ select
     quiet_until,
     round((epoch(coalesce(quiet_until, now())) - epoch(quiet_from)) / 60, 1) as minutes
 from gaps
-where epoch(coalesce(quiet_until, now())) - epoch(quiet_from) >= 60 * $minutes
+where coalesce(quiet_until >= $since, true)
+    and epoch(coalesce(quiet_until, now())) - epoch(quiet_from) >= 60 * $minutes
 order by minutes desc, dataset, quiet_from

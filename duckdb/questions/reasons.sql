@@ -1,8 +1,8 @@
 -- question: Why are records refused?
 -- about: A row is a reason, the commonest first, with the sentence of its newest letter.
 -- about: Next: smelt dlq plan DATASET says how many would pass under the contract of now, and what would help.
--- param: dataset varchar: Which dataset; all, if it is not given.
--- param: status varchar = open: open, replayed, edited or discarded letters.
+-- param: dataset dataset: Which dataset; all, if it is not given.
+-- param: status status = open: open, replayed, edited or discarded letters.
 -- param: since timestamptz = 30d: Letters written since then.
 -- chart: reason, letters
 select

@@ -2,7 +2,7 @@
 -- about: A row is a dataset: silver has one row for each key, so what bronze has more of came again.
 -- about: Rows that silver has not read yet are left out. Where rows leave by keep_rows, that counts as repeated too.
 -- about: repeats_by_producer says who sends them. The numbers are those of the tables' newest snapshots.
--- param: dataset varchar: Which dataset; all, if it is not given.
+-- param: dataset dataset: Which dataset; all, if it is not given.
 select
     waiting.dataset,
     bronze.rows as bronze_rows,

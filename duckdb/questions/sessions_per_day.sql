@@ -1,7 +1,7 @@
 -- question: How long do people stay, and how many buy?
 -- about: A row is a day (UTC): the sessions that began on it, their length, and the share with a purchase.
 -- param: days bigint = 30: So many days, counted back from the newest session.
--- chart: day, sessions
+-- chart: day, p50_seconds
 -- needs: gold.sessions
 select
     date_trunc('day', window_start)::date as day,

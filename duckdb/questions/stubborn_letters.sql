@@ -1,7 +1,7 @@
 -- question: Which letters were tried again and are still not good?
 -- about: A row is a kind of open letter that at least one run tried, by its reason, field and last contract.
 -- about: They need another contract (smelt dlq plan DATASET), a correction (smelt dlq edit ID) or an end.
--- param: dataset varchar: Which dataset; all, if it is not given.
+-- param: dataset dataset: Which dataset; all, if it is not given.
 -- param: attempts bigint = 1: Tried at least so often.
 select
     dataset,

@@ -2,9 +2,10 @@
 -- about: A row is an hour (UTC) of batches: half of its rows were in silver after p50_seconds, 99 of 100 after p99.
 -- about: Seconds are counted from the arrival of the file to the row's last merge, so a row that was replaced or
 -- about: rebuilt later looks slower. If p50_to_bronze is most of it, look at the stream, else at silver's timetable.
--- param: dataset varchar = events: Which dataset.
+-- about: A file arrives when it is last changed: one that is older than its landing counts from then.
+-- param: dataset dataset = events: Which dataset.
 -- param: since timestamptz = 36h: Rows written to bronze since then.
--- chart: hour, p95_seconds
+-- chart: hour, p50_seconds
 select
     date_trunc('hour', ingested_at) as hour,
     count(*) as rows,

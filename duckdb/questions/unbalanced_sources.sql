@@ -2,7 +2,7 @@
 -- about: A row is a source whose newest receipt and the tables differ; no row means that all agree.
 -- about: A difference above 0: records are missing. Below 0: some are in two places, or nobody knows the source.
 -- about: A batch that is being committed may show for a moment. smelt reconcile DATASET names each record.
--- param: dataset varchar: Which dataset; all, if it is not given.
+-- param: dataset dataset: Which dataset; all, if it is not given.
 -- param: most bigint = 100: How many rows at most.
 select
     dataset,

@@ -10,9 +10,11 @@
 -- column: changed_at timestamptz: When the newest was made.
 -- column: columns bigint: How many columns it has.
 -- column: location varchar: Where it lies.
+-- column: uuid varchar: Which table it is: one that is dropped and made again has another.
 with facts as (
     select
         value ->> '$.location' as location,
+        value ->> '$."table-uuid"' as uuid,
         (value ->> '$."current-snapshot-id"')::bigint as newest,
         (value ->> '$.columns')::bigint as columns,
         coalesce(from_json(value -> '$.snapshots', '["json"]'), []) as snapshots
@@ -37,5 +39,6 @@ select
     make_timestamp_ms(list_min(moments))::timestamptz as oldest_at,
     make_timestamp_ms((now ->> '$."timestamp-ms"')::bigint)::timestamptz as changed_at,
     columns,
-    location
+    location,
+    uuid
 from chosen

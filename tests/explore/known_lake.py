@@ -89,6 +89,24 @@ class KnownLake:
             table.append(pa.Table.from_pylist(wide, schema=columns), snapshot_properties=summary)
         return table.refresh()
 
+    def batch(self, rows: Sequence[Row]) -> None:
+        """Rows of one moment become part of bronze, as the stream or a replay would commit them."""
+        moment = rows[0]["_ingested_at"]
+        told = {"smelter.token": rows[0]["_batch"], "smelter.ingested-at": moment.isoformat()}
+        self.append(BRONZE, "events", rows, **told)
+
+    def bookmark(self, newest: datetime | None, through: datetime | None = None) -> Bookmark:
+        """Where a reader is that has read bronze as it is now."""
+        bronze = self.table(BRONZE, "events")
+        snapshot = bronze.current_snapshot()
+        assert snapshot is not None
+        return Bookmark(str(bronze.metadata.table_uuid), snapshot.snapshot_id, newest, through)
+
+    def merge(self, rows: Iterable[Row], bookmark: Bookmark | None) -> None:
+        """Rows become part of silver; a stranger leaves no bookmark."""
+        merged = [{**row, "_merged_at": at("10:01:40")} for row in rows]
+        self.append(SILVER, "events", merged, **(bookmark_summary(bookmark) if bookmark else {}))
+
     def delete(self, namespace: str, name: str, source: str, position: int) -> None:
         """Let one row go."""
         with warnings.catch_warnings(action="ignore"):
@@ -100,17 +118,13 @@ class KnownLake:
         first = [event(SHOP_1, 0, "e0", "09:59:49.500"), event(SHOP_1, 1, "e1", "09:59:45")]
         first += [event(SHOP_1, 2, "e2", "09:00:00"), event(TILL_1, 0, "e3", "09:59:25")]
         self.append(DEAD_LETTERS, "events", [letter(SHOP_1, 3, "missing_field"), letter(TILL_1, 1, "wrong_type")])
-        self.append(BRONZE, "events", first, **{"smelter.token": FIRST_TOKEN})
+        self.batch(first)
         second = [letter(SHOP_2, 2, "missing_field"), letter(SHOP_2, 3, "missing_field")]
         second += [letter(TILL_2, 0, "rule_broken"), letter(TILL_2, 1, "wrong_type")]
         self.append(DEAD_LETTERS, "events", second)
         repeated, forgotten = event(SHOP_2, 0, "e0", "09:59:49.500"), event(SHOP_2, 1, "e4", "11:20:00")
-        bronze = self.append(BRONZE, "events", [repeated, forgotten], **{"smelter.token": SECOND_TOKEN})
-        snapshot = bronze.current_snapshot()
-        assert snapshot is not None
-        bookmark = Bookmark(str(bronze.metadata.table_uuid), snapshot.snapshot_id, SECOND)
-        merged = [{**row, "_merged_at": at("10:01:40")} for row in first]
-        self.append(SILVER, "events", merged, **bookmark_summary(bookmark))
+        self.batch([repeated, forgotten])
+        self.merge(first, self.bookmark(SECOND))
         self._after_the_stream()
         self._receipts()
         self._quality()
@@ -119,7 +133,7 @@ class KnownLake:
     def _after_the_stream(self) -> None:
         """A replay, two discardings of which one letter was removed, and a record that was forgotten twice over."""
         home = event(SHOP_1, 3, "e5", "09:59:48", written=REPLAY)
-        self.append(BRONZE, "events", [home])
+        self.batch([home])
         again = {"reason": "rule_broken", "errors": errors("`user_id` is too long: 4711")}
         resolved = [
             resolution(SHOP_1, 3, "replay", "replayed"),

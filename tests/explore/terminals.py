@@ -7,6 +7,7 @@ import os
 import pty
 import re
 import select
+import signal
 import struct
 import termios
 import time
@@ -50,6 +51,13 @@ class Terminal:
     def send(self, keys: str) -> None:
         """Press keys."""
         os.write(self._line, keys.encode())
+
+    def end(self, number: signal.Signals) -> None:
+        """Send the program a signal, and look on until it has ended."""
+        os.kill(self._pid, number)
+        while self._read(0.2):
+            pass
+        os.waitpid(self._pid, 0)
 
     def wait(self, seconds: float) -> None:
         """Look on."""

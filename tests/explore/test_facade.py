@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import json
 import socket
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import quote, urlsplit
@@ -80,6 +81,17 @@ def test_after_close_nobody_answers_and_no_line_is_kept_until_then(facade: Facad
     other.close()
     with pytest.raises(ConnectionRefusedError):
         ask(other, "/v1/config")
+
+
+def test_a_question_that_was_half_said_before_close_gets_no_answer_after_it(lake: SmallLake) -> None:
+    other = Facade(Catalog(SqliteFile(lake.catalog_file)))
+    address = urlsplit(other.address)
+    with socket.create_connection((address.hostname, address.port), timeout=10) as line:
+        line.sendall(f"GET /v1/config HTTP/1.1\r\nAuthorization: Bearer {other.token}\r\n".encode())
+        time.sleep(0.3)  # until it is being read
+        other.close()
+        line.sendall(b"\r\n")
+        assert line.recv(100) == b""
 
 
 def test_it_tells_namespaces_tables_and_metadata(lake: SmallLake, facade: Facade) -> None:

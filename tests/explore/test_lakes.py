@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import gzip
+import json
 import sqlite3
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from small_lakes import NUMBERS, SmallLake, metadata_file
 
+from smelter.contracts.fit import PLATFORM_COLUMNS
 from smelter.errors import Unreachable
 from smelter.explore import connect
-from smelter.explore.catalog import CATALOG_FILE, TABLES_FOLDER
+from smelter.explore.catalog import CATALOG_FILE, TABLES_FOLDER, Catalog, TableName
+from smelter.explore.databases import SqliteFile
 from smelter.explore.facade import Facade
 from smelter.lake import layout
 
@@ -57,8 +61,14 @@ def test_a_lake_may_be_reached_through_a_link_or_from_where_one_is(
 def test_a_lake_in_a_folder_with_signs_in_its_name_is_read(tmp_path: Path) -> None:
     lake = SmallLake(tmp_path / "it's 100% #1, [a] lake")
     lake.path.mkdir()
-    lake.with_events([1])
-    assert ids(lake.path) == [1]
+    lake.make("bronze", "events", pa.schema({name: pa.string() for name in PLATFORM_COLUMNS}))
+    receipt = {"unit": {"source": "file:///a", "length": 9}, "records": 3, "accepted": 2, "dead": 1, "is_whole": True}
+    batch = {"token": "t", "sequence": 1, "ingested_at": "2026-01-01T00:00:00Z", "receipts": [receipt]}
+    (lake.path / "receipts" / "events").mkdir(parents=True)
+    (lake.path / "receipts" / "events" / "1.done.json").write_text(json.dumps(batch))
+    with connect(lake.path) as explorer:
+        assert explorer.execute("select count(*) from bronze.events").fetchall() == [(0,)]
+        assert explorer.execute("select source, accepted from ops.receipts").fetchall() == [("file:///a", 2)]
     lake.close()
 
 
@@ -164,6 +174,27 @@ def test_a_duckdb_that_does_not_reach_the_catalog_is_told(lake: SmallLake, monke
     with pytest.raises(Unreachable, match="DuckDB cannot open the lake: IO Error: Could not connect") as caught:
         connect(lake.path)
     assert (caught.value.where, caught.value.next_step) == (str(lake.path), "smelt doctor")
+
+
+def test_metadata_that_a_writer_removes_in_this_very_moment_is_looked_up_again(lake: SmallLake) -> None:
+    """A writer keeps twenty old files; a busy one may have taken away what the catalog named a moment ago."""
+    events = lake.with_events([1])
+
+    class Late(SqliteFile):
+        answers = iter(["file:///gone/00001.metadata.json"])
+
+        def tables(self) -> list[tuple[TableName, str]]:
+            return [(name, next(self.answers, place)) for name, place in super().tables()]
+
+    found = Catalog(Late(lake.catalog_file)).metadata(TableName("bronze", "events"))
+    assert found is not None
+    assert found.location == events.metadata_location
+
+
+def test_a_catalog_is_opened_to_read_only(lake: SmallLake) -> None:
+    lake.with_events([1])
+    with pytest.raises(Unreachable, match="readonly"), SqliteFile(lake.catalog_file)._open() as database:
+        database.execute("create table x (a)")
 
 
 def test_an_empty_catalog_file_has_no_tables(lake: SmallLake) -> None:

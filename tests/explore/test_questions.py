@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from datetime import date, timedelta
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +18,9 @@ from smelter.explore.saved_views import SavedView, SavedViews
 
 FOLDER = Path(__file__).parents[2] / "duckdb"
 README = (FOLDER / "README.md").read_text("utf-8")
-QUESTIONS = questions(FOLDER / "questions")
-VIEWS = SavedViews(FOLDER / "views", FOLDER).views
+QUESTIONS, FLAWS = questions(FOLDER / "questions")
+SAVED = SavedViews(FOLDER / "views", FOLDER)
+VIEWS = SAVED.views
 SHOP, TILL = "/landing/events/shop-*.json", "/landing/events/till-*.json"
 Ask = Callable[..., list[tuple[Any, ...]]]
 
@@ -77,6 +79,18 @@ def asked(explorer: Explorer, question: Question, **given: str) -> list[tuple[An
     return explorer.execute(question.sql, question.values(given)).fetchall()
 
 
+def test_every_file_can_be_read() -> None:
+    assert (FLAWS, SAVED.flaws) == ([], {})
+
+
+def told(explorer: Explorer, name: str) -> dict[str, Any]:
+    """The only row of an answer, by the names of its columns."""
+    question = question_named(FOLDER / "questions", name)
+    answer = explorer.execute(question.sql, question.values({}))
+    (row,) = answer.fetchall()
+    return dict(zip(answer.columns, row, strict=True))
+
+
 @each_question
 def test_a_question_says_what_it_asks_and_uses_what_it_is_given(question: Question) -> None:
     assert question.question.endswith("?")
@@ -116,6 +130,32 @@ def test_a_view_has_the_columns_that_its_header_promises(
         assert answer.types == promised
 
 
+def test_bars_are_as_long_as_what_the_question_asks_for() -> None:
+    assert {one.name: one.chart.value for one in QUESTIONS if one.chart} == {
+        "arrivals_per_hour": "records",
+        "batch_sizes": "batches",
+        "best_products": "revenue_eur",
+        "busiest_zones": "trips",
+        "came_back": "came_back_percent",
+        "check_course": "failing_percent",
+        "commits_per_hour": "commits",
+        "file_sizes": "files",
+        "late_events": "rows",
+        "letters_age": "open_letters",
+        "reasons": "letters",
+        "sessions_per_day": "p50_seconds",
+        "time_to_silver": "p50_seconds",
+    }
+
+
+def test_names_of_things_of_the_lake_are_checked() -> None:
+    """A dataset that is not there must not look like one without trouble; maintenance also has steps of the `lake`."""
+    kinds = {(param.name, param.kind) for one in QUESTIONS for param in one.params if one.name != "maintenance_work"}
+    assert {kind for name, kind in kinds if name in ("dataset", "table", "status")} == {"dataset", "table", "status"}
+    (work,) = (one for one in QUESTIONS if one.name == "maintenance_work")
+    assert ("table", "varchar") in {(param.name, param.kind) for param in work.params}
+
+
 def test_the_readme_tells_of_every_view_and_every_question() -> None:
     assert len(QUESTIONS) >= 20
     told = re.findall(r"^\| `([a-z_.]+)` \|", README.partition("## All views")[2], re.MULTILINE)
@@ -153,6 +193,15 @@ def test_a_gap_between_batches_is_a_quiet_time(ask: Ask) -> None:
     (lasts_still, gap) = ask("quiet_hours", minutes="90")
     assert (lasts_still[:3], gap) == (("events", SECOND, None), ("events", FIRST, SECOND, 90.0))
     assert len(ask("quiet_hours", minutes="91")) == 1
+
+
+def test_a_silence_that_began_before_since_is_told(ask: Ask) -> None:
+    """A stream that died eight days ago has no batch of the last seven."""
+    ((*gap, minutes),) = ask("quiet_hours", since="1m", minutes="1")
+    assert gap == ["events", SECOND, None]
+    assert minutes > 60 * 24
+    assert [row[1:3] for row in ask("quiet_hours", since="2026-03-01T11:29:59Z")] == [(SECOND, None), (FIRST, SECOND)]
+    assert [row[1:3] for row in ask("quiet_hours", since="2026-03-01T11:30:01Z")] == [(SECOND, None)]
 
 
 def test_producers_are_told_by_their_names_without_digits(ask: Ask) -> None:
@@ -226,6 +275,7 @@ def test_compaction_gains_where_there_are_enough_small_files(ask: Ask) -> None:
     assert gains["bronze.events"] == (3, 3, 0, 1, 1, 66.7)
     assert gains["silver.events"] == (1, 1, 0, 0, 1, 0.0)
     assert {row[0]: row[5] for row in ask("compaction_gain")}["bronze.events"] == 3
+    assert ask("compaction_gain", target_mb="0") == ask("compaction_gain", target_mb="1"), "no file holds nothing"
 
 
 def test_which_contract_judged_what(ask: Ask) -> None:
@@ -242,7 +292,29 @@ def test_a_check_fails_since_it_last_held(ask: Ask) -> None:
     said = "amounts are sane: 4 of 10 rows fail"
     assert row == ("events", "amounts are sane", "increment", since, 2, held, "stopped", 4, 10, said)
     course = ask("check_course", name="amounts are sane")
-    assert [(row[0].day, row[6]) for row in course] == [(1, 0.0), (2, 20.0), (3, 40.0)]
+    assert [(row[1].day, row[7]) for row in course] == [(1, 0.0), (2, 20.0), (3, 40.0)]
+
+
+def test_rows_of_different_checks_are_not_added_up(ask: Ask) -> None:
+    """Each check judges the same ten rows."""
+    assert [(row[0], row[1].day, row[5], row[6]) for row in ask("check_course")] == [
+        ("amounts are sane", 1, 10, 0),
+        ("amounts are sane", 2, 10, 2),
+        ("amounts are sane", 3, 10, 4),
+        ("purchases name a product", 1, 10, 0),
+    ]
+
+
+def test_amounts_of_the_samples_have_their_currency(known: KnownLake, full: Explorer) -> None:
+    day = {"window_start": at("00:00:00")}
+    known.append(
+        "gold", "revenue_per_product_day", [day | {"product_id": "p1", "purchases": 4, "revenue": Decimal(10)}]
+    )
+    zone = {"pickup_location_id": 7, "trips": 2, "average_distance": 1.5, "total_amount": 30.0}
+    known.append("gold", "trips_per_zone_hour", [day | zone])
+    products, zones = (told(full, name) for name in ("best_products", "busiest_zones"))
+    assert (products["revenue_eur"], products["revenue_per_purchase_eur"]) == (Decimal(10), 2.5)
+    assert (zones["average_miles"], zones["average_amount_usd"]) == (1.5, 15.0)
 
 
 def test_maintenance_tells_what_it_freed(ask: Ask) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import duckdb
 import pytest
-from small_lakes import SmallLake, Smelt
+from small_lakes import SmallLake, Smelt, metadata_file
 from terminals import Terminal
 
 from smelter import walled
@@ -99,20 +99,24 @@ def test_a_script_without_a_server_is_pinned_and_says_so(lake: SmallLake, smelt:
         assert count(mine, "ops.letters") == 0
 
 
-def test_packed_metadata_is_read_by_a_pinned_script(lake: SmallLake, smelt: Smelt) -> None:
+@pytest.mark.parametrize(("ending", "is_told"), [(".gz.metadata.json", False), (".metadata.json.gz", True)])
+def test_packed_metadata_is_read_by_a_pinned_script_or_told(
+    lake: SmallLake, smelt: Smelt, ending: str, is_told: bool
+) -> None:
+    """By one of the two names that writers give it DuckDB does not find a file."""
     import gzip
-
-    from small_lakes import metadata_file
 
     events = lake.with_events([1, 2])
     plain = metadata_file(events)
-    packed = plain.with_name(plain.name.replace(".metadata.json", ".gz.metadata.json"))
+    packed = plain.with_name(plain.name.replace(".metadata.json", ending))
     packed.write_bytes(gzip.compress(plain.read_bytes()))
     lake.in_catalog("update iceberg_tables set metadata_location = ?", str(packed))
     plain.unlink()
+    done = smelt("sql", "--init")
+    assert ("bronze.events cannot be opened, and is not in the script" in done.err) == is_told
     with duckdb.connect() as mine:
-        mine.execute(smelt("sql", "--init").out)
-        assert count(mine) == 2
+        mine.execute(done.out)
+        assert is_told or count(mine) == 2
 
 
 def test_the_shell_asks_the_live_lake_and_writes_nothing(
@@ -152,9 +156,36 @@ def test_ctrl_c_ends_a_question_and_not_the_shell(lake: SmallLake, environ: dict
     terminal.ask(".quit", ends=True)
 
 
-def test_a_table_that_is_broken_keeps_nobody_out_of_the_shell(lake: SmallLake, environ: dict[str, str]) -> None:
-    from small_lakes import metadata_file
+def test_a_shell_whose_terminal_goes_away_leaves_no_file(
+    lake: SmallLake, environ: dict[str, str], tmp_path: Path
+) -> None:
+    lake.with_events([1])
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    terminal = Terminal([*SMELT, "sql"], {**environ, "TMPDIR": str(scratch)})
+    terminal.until("lake D")
+    assert len(list(scratch.iterdir())) == 1
+    terminal.end(signal.SIGHUP)
+    assert list(scratch.iterdir()) == []
 
+
+def test_a_script_in_a_file_is_for_its_owner_and_names_what_is_not_in_it(
+    lake: SmallLake, smelt: Smelt, tmp_path: Path
+) -> None:
+    lake.with_events([1, 2])
+    metadata_file(lake.make("silver", "broken")).write_text("{ cut")
+    done = smelt("sql", "--init", "--output", str(tmp_path / "lake.sql"))
+    assert (done.code, done.out) == (0, "")
+    assert "note: the table silver.broken cannot be opened, and is not in the script" in done.err
+    assert "1 table, pinned" in done.err
+    assert (tmp_path / "lake.sql").stat().st_mode & 0o777 == 0o600
+    with duckdb.connect() as mine:
+        mine.execute((tmp_path / "lake.sql").read_text())
+        assert count(mine) == 2
+        assert ("bronze", "events", "") in mine.execute("from tables").fetchall()
+
+
+def test_a_table_that_is_broken_keeps_nobody_out_of_the_shell(lake: SmallLake, environ: dict[str, str]) -> None:
     lake.with_events([1])
     metadata_file(lake.make("silver", "broken")).write_text("{ cut")
     terminal = Terminal([*SMELT, "sql"], environ)

@@ -225,8 +225,14 @@ def test_readers_see_whole_commits_that_never_go_back_while_a_writer_commits(lak
 
 def test_what_was_given_away_keeps_the_lake_open(lake: SmallLake) -> None:
     lake.with_events([1])
-    assert connect(lake.path).sql("select id from bronze.events").fetchall() == [(1,)]
-    assert connect(lake.path).connection().execute("select id from bronze.events").fetchall() == [(1,)]
+    before = servers()
+    relation, line = connect(lake.path).sql("select id from bronze.events"), connect(lake.path).connection()
+    gc.collect()
+    assert len(servers()) == len(before) + 2
+    assert relation.fetchall() == line.execute("select id from bronze.events").fetchall() == [(1,)]
+    del relation, line
+    gc.collect()
+    assert servers() == before
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])

@@ -169,11 +169,13 @@ def test_a_table_that_is_not_there_is_told_with_the_nearest_and_with_what_is(lak
         "there is no table bronze.evnts; did you mean bronze.events?\n"
         "LINE 1: select * from bronze.evnts\n"
         "                      ^\n"
-        "  next: ask one of bronze.events, silver.events\n"
+        '  next: smelt sql "show tables" lists them\n'
     )
     assert "did you mean bronze.events or silver.events?" in smelt("sql", "from events").err
     assert "there is no table bronze.evnts; did you mean bronze.events?" in smelt("sql", "from lake.bronze.evnts").err
     assert "did you mean" not in smelt("sql", "from zzz").err
+    assert "did you mean ops.letters?" in smelt("sql", "from ops.leters").err
+    assert "it comes with the first smelt forget" in smelt("sql", "from ops.forgotten").err
 
 
 def test_what_is_refused_leaves_with_1_and_the_way_to_allow_it(lake: SmallLake, smelt: Smelt, tmp_path: Path) -> None:

@@ -84,6 +84,7 @@ def test_a_question_of_the_past_answers_the_same_after_later_commits(lake: Small
         assert explorer.execute("select count(*) from bronze.events").fetchall() == [(1,)]
         counted = explorer.execute("select rows from ops.tables where \"table\" = 'bronze.events'").fetchall()
         assert counted == [(1,)]
+        assert explorer.execute("select count(*) from ops.snapshots").fetchall() == [(1,)]
 
 
 def test_what_was_rolled_back_is_seen_as_people_saw_it(lake: SmallLake) -> None:

@@ -105,6 +105,7 @@ def _options(
 
 def main() -> None:
     """Run the command line and leave with the exit code of the menu."""
+    sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: SIM115, PTH123 (closed by whoever started it: `>&-`)
     for output in (sys.stdout, sys.stderr):
         if isinstance(output, io.TextIOWrapper):
             output.reconfigure(errors="backslashreplace")  # a terminal that has no ✓ must not end the command

@@ -11,7 +11,7 @@ from smelter.errors import Unreachable
 from smelter.explore.catalog import CATALOG_NAME, RECEIPTS_FOLDER, TABLES_FOLDER
 from smelter.explore.extensions import are_checked, load_extensions
 from smelter.explore.facade import Facade
-from smelter.explore.quoting import quoted_text
+from smelter.explore.quoting import in_pattern, quoted_text
 
 _SECRET = "lake_token"  # noqa: S105 (a name, not the secret)
 
@@ -38,7 +38,8 @@ def open_duckdb(workspace: Path, lake: Path, facade: Facade, *, unsafe: bool) ->
 
 def places(lake: Path, facade: Facade) -> list[str]:
     """Where a locked DuckDB may read: the tables, the records of batches, and the catalog."""
-    folders = (lake.absolute() / name for name in (TABLES_FOLDER, RECEIPTS_FOLDER))
+    tables, receipts = (str(lake.absolute() / name) for name in (TABLES_FOLDER, RECEIPTS_FOLDER))
+    folders = dict.fromkeys([tables, receipts, in_pattern(receipts)])  # each once
     return [*(f"{folder}/" for folder in folders), f"{facade.address}/"]
 
 

@@ -15,7 +15,15 @@ from smelter.explore.views import Views
 _NO_TABLE = re.compile(r'Table with name "?(.+?)"? does not exist')
 _CARET = re.compile(r"(LINE \d+: .*)\n( *)\^")
 _NAME = re.compile(r'(?:"(?:[^"]|"")*"|[^\s,;()"])+')
-_LISTED = 20
+# Tables of the platform that are made when there is something to write into them.
+_COMES_WITH = {
+    "ops.quality": "smelt silver of a dataset with checks",
+    "ops.maintenance": "smelt maintain run that does something",
+    "ops.ledger": "smelt maintain run that folds old records of batches",
+    "ops.forgotten": "smelt forget",
+    "ops.contracts": "smelt contract apply",
+    "dead_letters.resolutions": "smelt ingest",
+}
 _AGAIN = "run it again: maintenance may have replaced files while they were read"
 # What a different text of the query would not help.
 _NOT_THE_QUERY = (
@@ -60,14 +68,14 @@ def _no_table(short: str, text: str, views: Views) -> SmelterError:
     trouble = views.trouble_with(name)
     if trouble:
         return Unreachable(printable(trouble) + shown)
-    tables = sorted(printable(str(table)) for table in views.made)
-    if not tables:
-        return Refused(f"there is no table {name}: the lake has no tables yet{shown}")
-    others = f" and {len(tables) - _LISTED} more" if len(tables) > _LISTED else ""
-    return Refused(
-        f"there is no table {name}{_nearest(name, tables)}{shown}",
-        next_step=f"ask one of {', '.join(tables[:_LISTED])}{others}",
-    )
+    if not views.made and name not in _COMES_WITH:
+        return Refused(
+            f"there is no table {name}: the lake has no tables yet{shown}", next_step="smelt ingest DATASET --drain"
+        )
+    if name in _COMES_WITH:
+        return Refused(f"there is no table {name} yet: it comes with the first {_COMES_WITH[name]}{shown}")
+    near = _nearest(name, sorted(printable(str(table)) for table in views.known))
+    return Refused(f"there is no table {name}{near}{shown}", next_step='smelt sql "show tables" lists them')
 
 
 def _name_at(line: str, position: int) -> str:

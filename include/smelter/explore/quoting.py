@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from smelter.explore.catalog import TableName
 
 
@@ -13,6 +15,11 @@ def quoted_name(name: str) -> str:
 def quoted_text(text: str) -> str:
     """A text between quotes."""
     return "'" + text.replace("'", "''") + "'"
+
+
+def in_pattern(path: str) -> str:
+    """A path as a pattern of names has it: signs that would stand for others stand for themselves."""
+    return re.sub(r"[*?\[]", r"[\g<0>]", path)
 
 
 def qualified(table: TableName) -> str:

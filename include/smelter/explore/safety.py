@@ -32,6 +32,7 @@ _PARTS = """
 """
 # DuckDB reads a file where a table's name is a path, with or without quotes: `from x.parquet`.
 _DATA_FILE = re.compile(r"[/\\*?\[]|\.(parquet|csv|tsv|\w*json\w*|avro|db|ddb|duckdb)(\.\w+)?$", re.IGNORECASE)
+_KINDS = {"LOAD": "INSTALL or LOAD", "COPY_DATABASE": "COPY FROM DATABASE", "MULTI": "this statement"}
 _RULE = "a query may read the lake's tables, and do nothing else"
 _NEXT = "ask the lake's tables with `select`, or allow everything with --unsafe (in Python unsafe=True)"
 
@@ -44,7 +45,8 @@ def refuse_unless_query(cursor: duckdb.DuckDBPyConnection, sql: str, tables: Ite
         sql = sql[explain.end() :] if explain else sql
         statement = _only_statement(cursor, sql)
     if statement.type != duckdb.StatementType.SELECT:
-        raise _refused(f"{statement.type.name.replace('_', ' ')} is not allowed")
+        kind = _KINDS.get(statement.type.name, statement.type.name.replace("_", " "))
+        raise _refused(f"{kind} is not allowed")
     _refuse_other_sources(cursor, sql, {str(table).lower() for table in tables})
 
 

@@ -61,7 +61,7 @@ def served_script(service: Service, lake: Path, *, locked: bool) -> Script:
 def pinned_script(service: Service) -> Script:
     """The lake as it is now: the names of the newest metadata files are in the script."""
     sources = Pinned.of(service.catalog)
-    tables, left_out = _opened(service.catalog)
+    tables, left_out = _opened(service.catalog, sources.files)
     views = list(_views(tables, service, sources))
     return Script(list(_start()), [*views, _search_path(VIEWS_CATALOG)], [], left_out)
 
@@ -77,10 +77,13 @@ def _start() -> Iterator[str]:
     yield f"use {VIEWS_CATALOG}"
 
 
-def _opened(catalog: Tables) -> tuple[frozenset[TableName], list[TableName]]:
+def _opened(
+    catalog: Tables, files: Collection[TableName] | None = None
+) -> tuple[frozenset[TableName], list[TableName]]:
     """Tables whose metadata can be read, and the others: a statement that fails would end the script."""
     every = frozenset(catalog.tables())
     readable = frozenset(table for table in every if _is_readable(catalog, table)) - twins_of(every)
+    readable = readable if files is None else readable.intersection(files)
     return readable, sorted(every - readable)
 
 

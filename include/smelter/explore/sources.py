@@ -49,18 +49,19 @@ class Pinned:
 
     @classmethod
     def of(cls, catalog: Tables) -> Pinned:
-        """The newest metadata of every table whose metadata can be read."""
+        """The newest metadata of every table whose metadata DuckDB can read by its file's name."""
         files = {}
         for table in catalog.tables():
             with suppress(*UNREADABLE):
                 metadata = catalog.metadata(table)
-                files.update({table: metadata.location} if metadata else {})
+                if metadata is not None and metadata.location.endswith(".json"):
+                    files[table] = metadata.location
         return cls(files)
 
     def rows(self, table: TableName) -> str:
         """What stands behind `from`; a packed file says so by its name."""
         file = self.files[table]
-        packed = ", metadata_compression_codec = 'gzip'" if ".gz" in Path(file).suffixes else ""
+        packed = ", metadata_compression_codec = 'gzip'" if ".gz." in Path(file).name else ""
         return f"iceberg_scan({quoted_text(file)}{packed})"
 
     def address(self, table: TableName) -> str:

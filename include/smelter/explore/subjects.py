@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +12,7 @@ from typing import Any
 from smelter.contracts.fit import PLATFORM_COLUMNS
 from smelter.errors import SmelterError
 from smelter.explore.catalog import UNREADABLE, TableName, Tables
-from smelter.explore.quoting import qualified, quoted_name, quoted_text
+from smelter.explore.quoting import in_pattern, qualified, quoted_name, quoted_text
 from smelter.explore.sources import Sources
 from smelter.lake.letter_status import DEAD_LETTERS, LETTER_COLUMNS
 
@@ -26,7 +25,6 @@ _SHAPES: dict[str, frozenset[str]] = {
     DEAD_LETTERS: LETTER_COLUMNS,
 }
 _SIBLINGS = {"bronze": _BRONZE, "silver": _SILVER, "letters": DEAD_LETTERS}
-_SIGN = re.compile(r"[*?\[]")  # which would stand for something else in a pattern
 _RECORD = ".done.json"  # how the name of a batch's record ends; maintenance leaves the newest hundred
 _CONTRACT = "smelter.contract"  # the property of a bronze table that keeps its contract
 _NOT_THERE = """(
@@ -91,7 +89,7 @@ def _slots(table: TableName, ours: Collection[TableName], sources: Sources) -> d
 
 
 def _of_folder(dataset: str, place: str, folder: Path) -> Subject:
-    pattern = _SIGN.sub(r"[\g<0>]", str(folder)) + f"/*{_RECORD}"
+    pattern = f"{in_pattern(str(folder))}/*{_RECORD}"
     slots = {"dataset": quoted_text(dataset), "place": quoted_text(place), "files": quoted_text(pattern)}
     return Subject(frozenset({RECEIPTS}), slots)
 
