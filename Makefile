@@ -61,6 +61,7 @@ recompute: setup ## Build silver and gold from random events, killed at random, 
 soak: setup ## Commit beside somebody's compaction; stream, silver, replay and maintenance at once with random kills; ask DuckDB beside a stream and maintenance; then kill and press every part of a running platform (SECONDS=, SEED=, ROUNDS=)
 	@.venv/bin/python tests/lake/beside_compaction.py
 	@.venv/bin/python tests/maintenance/soak.py --seconds $(or $(SECONDS),600) $(if $(SEED),--seed $(SEED))
+	@.venv/bin/python tests/explore_live/beside_writers.py --seconds $(or $(SECONDS),60) --eager
 	@.venv/bin/python tests/explore_live/beside_writers.py --seconds $(or $(SECONDS),60)
 	@ROUNDS=$(or $(ROUNDS),3) .venv/bin/python -m pytest -q -n 0 tests/platform/soak.py
 

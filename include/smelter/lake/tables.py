@@ -43,7 +43,9 @@ TABLE_PROPERTIES = {
     "write.metadata.metrics.column._batch": "full",  # bounds are cut at 16 characters otherwise, and find nothing
     "write.metadata.metrics.column._source": "full",
     "commit.manifest-merge.enabled": "true",
-    "commit.manifest.min-count-to-merge": "25",  # of 100 manifests a question opens each (docs/decisions/0012)
+    # A question opens every manifest, so there are few; a large one is not written again for every ten commits.
+    "commit.manifest.min-count-to-merge": "10",
+    "commit.manifest.target-size-bytes": "524288",
     "commit.retry.num-retries": "10",
 }
 

@@ -12,13 +12,14 @@ from smelter.lake.upkeep import pack_manifests
 from smelter.maintenance.steps import Done, Look, Step, Todo, Tools, View, counted, sized
 
 MOST_MANIFESTS = 8  # that a small table may have
-_TARGET_BYTES = 8_000_000  # of one manifest, Iceberg's own
+_TARGET_BYTES = "commit.manifest.target-size-bytes"
+_ICEBERGS_OWN = 8 * 1024 * 1024
 
 
 def look(view: View) -> Look:
     """Does planning a question open more manifests than it need?"""
     found = view.survey
-    after = max(1, ceil(found.manifest_bytes / _TARGET_BYTES))
+    after = max(1, ceil(found.manifest_bytes / int(view.table.properties.get(_TARGET_BYTES, _ICEBERGS_OWN))))
     if found.manifests <= MOST_MANIFESTS or found.manifests < 4 * after:
         return Look()
     why = f"{counted(found.manifests, 'manifest')} of {sized(found.manifest_bytes / found.manifests)} each"
