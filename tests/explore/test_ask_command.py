@@ -8,7 +8,7 @@ import duckdb
 import pytest
 from small_lakes import SmallLake, Smelt
 
-from smelter.cli import ask, main
+from smelter.cli import answer_table, ask, main
 
 QUESTION = """\
 -- question: Which numbers?
@@ -43,6 +43,24 @@ def test_a_question_says_what_it_takes_and_that_there_may_be_more(folder: Path, 
     assert done.out.splitlines()[-4:] == ["─  ────", "3  it's", "4  it's", "2 rows"]
     assert done.err == "there may be more: --param most=4 shows as many\n"
     assert smelt("ask", "numbers", "-p", "least=8").err == ""
+
+
+def test_bars_are_as_long_as_there_is_room_and_columns_go_before_them(
+    folder: Path, smelt: Smelt, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "questions" / "shares.sql").write_text(
+        "-- question: Which?\n-- about: A row.\n-- chart: name, share\n"
+        "select * from (values ('a', 10.0, 'x'), ('b', 5.0, 'y'), ('c', 'nan'::double, 'z')) t(name, share, more)"
+    )
+    for width, longest in ((80, 32), (29, 10), (20, 0)):
+        monkeypatch.setattr(answer_table, "_width", lambda _, width=width: width)
+        done = smelt("ask", "shares")
+        assert [line.count("█") for line in done.out.splitlines() if line[:2] in ("a ", "b ", "c ")] == [
+            longest,
+            longest // 2,
+            0,
+        ]
+        assert "more" in done.out
 
 
 def test_a_dataset_that_is_not_there_has_no_empty_answer(folder: Path, smelt: Smelt) -> None:

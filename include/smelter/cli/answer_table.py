@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import shutil
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import IO, TYPE_CHECKING, Any
 
 from smelter.cli.charts import WIDTH as BAR_WIDTH
@@ -52,12 +53,16 @@ class _Column:
         """A number or a time is never cut, its name may be."""
         return self.is_number or self.kind.startswith(("TIME", "DATE")) or self.kind == _BAR
 
+    @cached_property
+    def longest(self) -> int:
+        """The length of its longest value."""
+        return max((_length("NULL" if cell is None else cell) for cell in self.cells), default=0)
+
     def width(self, most: int | None) -> int:
         """How wide it is if its texts are cut at `most`."""
-        values = max((_length("NULL" if cell is None else cell) for cell in self.cells), default=0)
         if most is None:
-            return max(values, _length(self.name))
-        return max(values if self.is_short else min(values, most), min(_length(self.name), most))
+            return max(self.longest, _length(self.name))
+        return max(self.longest if self.is_short else min(self.longest, most), min(_length(self.name), most))
 
 
 def write_table(answer: Answer, file: IO[str], *, limit: int | None, is_whole: bool, chart: Chart | None) -> int:
@@ -95,7 +100,7 @@ def _columns_of(answer: Answer, rows: Sequence[Sequence[Any]], chart: Chart | No
 def _bar_column(answer: Answer, rows: Sequence[Sequence[Any]], chart: Chart, width: int) -> _Column:
     """A bar for each row, as long as its value's share of the largest."""
     place = answer.columns.index(chart.value)
-    values = [float(row[place] or 0) for row in rows]
+    values = [value if math.isfinite(value := float(row[place] or 0)) else 0.0 for row in rows]
     largest = max((abs(value) for value in values), default=0) or 1
     cells = [bar(value / largest, width) for value in values]
     return _Column(_cut(chart.value, width), _BAR, cells)
@@ -118,7 +123,7 @@ def _write_fitting(
         del shown[away]
         most = _most(shown, width)
     most = most or _NARROWEST
-    hidden = [column.name for column in columns if column not in shown]
+    hidden = [column.name for column in columns if all(column is not other for other in shown)]
     left = width - _total(shown, most) - len(_GAP)
     if drawn and left >= _SHORTEST_BAR:
         shown.append(drawn(min(left, BAR_WIDTH)))
@@ -171,7 +176,7 @@ def _write_rows(columns: Sequence[_Column], most: int | None, file: IO[str]) -> 
     return was_cut
 
 
-def _line(texts: Any) -> str:
+def _line(texts: Iterable[str]) -> str:
     return _GAP.join(texts).rstrip()
 
 
