@@ -241,3 +241,14 @@ def test_unsafe_opens_files_but_never_writes_the_lakes_tables(lake: SmallLake, t
         assert explorer.execute("select count(*) from kept").fetchall() == [(3,)]
         with pytest.raises(Refused, match="read-only"):
             explorer.execute("insert into lake.bronze.events values (3, 'x')")
+
+
+def test_what_changes_something_is_run_once(lake: SmallLake, tmp_path: Path) -> None:
+    lake.with_events([1])
+    with connect(lake.path, unsafe=True) as explorer:
+        explorer.execute(f"attach '{tmp_path}/mine.db' as mine; create table mine.spans (span interval)")
+        words = "insert into mine.spans values (interval 2 months) returning span"
+        assert len(explorer.execute(words, as_text=frozenset({"INTERVAL"})).fetchall()) == 1
+        with pytest.raises(Refused, match="nowhere"):
+            explorer.execute(f"{words}; select nowhere from ops.letters")
+        assert explorer.execute("select count(*) from mine.spans").fetchall() == [(2,)]

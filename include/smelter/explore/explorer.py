@@ -20,7 +20,7 @@ from smelter.errors import Refused, SmelterError
 from smelter.explore.catalog import UNREADABLE, TableName, Tables
 from smelter.explore.connection import open_duckdb
 from smelter.explore.problems import as_smelter_error
-from smelter.explore.safety import refuse_unless_query
+from smelter.explore.safety import is_query, refuse_unless_query
 from smelter.explore.saved_views import NAMESPACE
 from smelter.explore.service import address_of, serve
 from smelter.explore.views import LIST_OF_TABLES, Views
@@ -110,21 +110,25 @@ class Explorer:
         Each question has a DuckDB connection of its own, so that threads do not take each other's answers. `as_text`:
         columns of these types come as DuckDB's texts, because whoever asks has no words for their values.
         """
-        self._refresh(saved=_MAY_ASK_SAVED.search(sql) is not None)
+        may_ask_saved = _MAY_ASK_SAVED.search(sql) is not None
+        self._refresh(saved=may_ask_saved)
         with self._told(self._connection):
             cursor = self._connection.cursor()
         self._asked.add(cursor)
         with self._told(cursor):
             if not self._unsafe:
                 refuse_unless_query(cursor, sql, self._views.known)
+            can_be_repeated = not self._unsafe or is_query(cursor, sql)
             sql = LIST_OF_TABLES if _SHOW_TABLES.fullmatch(sql) else sql
             try:
                 cursor.execute(sql, parameters)
             except duckdb.BinderException:
+                if not (may_ask_saved and can_be_repeated):
+                    raise
                 self._views.write_anew()
                 cursor.execute(sql, parameters)
             answer = Answer(self, cursor)
-            if not as_text.isdisjoint(answer.types):
+            if can_be_repeated and not as_text.isdisjoint(answer.types):
                 cursor.execute(_with_texts(sql, answer.types, as_text), parameters)
             return answer
 

@@ -50,6 +50,12 @@ def refuse_unless_query(cursor: duckdb.DuckDBPyConnection, sql: str, tables: Ite
     _refuse_other_sources(cursor, sql, {str(table).lower() for table in tables})
 
 
+def is_query(cursor: duckdb.DuckDBPyConnection, sql: str) -> bool:
+    """Is this text one question, which changes nothing if it is asked twice?"""
+    statements = cursor.extract_statements(sql)
+    return [statement.type for statement in statements] == [duckdb.StatementType.SELECT]
+
+
 def _only_statement(cursor: duckdb.DuckDBPyConnection, sql: str) -> duckdb.Statement:
     try:
         statements = cursor.extract_statements(sql)
