@@ -69,7 +69,7 @@ def test_a_time_is_so_long_ago_or_a_moment(text: str, moment: datetime) -> None:
 def test_what_is_no_time_is_said_with_examples() -> None:
     with pytest.raises(WrongUsage, match="--until `yesterday` is not a time") as refusal:
         time_or_ago("yesterday", "--until", NOW)
-    assert refusal.value.next_step == "--until 2026-11-18T09:00:00Z, or --until 2h"
+    assert refusal.value.next_step == "--until 2026-11-18T09:00:00Z (UTC), or so long ago: --until 2h (s, m, h, d)"
 
 
 @pytest.mark.parametrize(
