@@ -1,7 +1,7 @@
 -- question: Who sends records that were sent before?
 -- about: A row is a producer: the folder and the name of its files, with * for digits and UUIDs; the worst first.
 -- about: Repeated are its rows of bronze that silver shows from elsewhere, or not yet. With keep_first the later
--- about: sender is blamed, with keep_last the earlier. It reads the platform's columns of bronze and silver.
+-- about: sender is blamed, with keep_latest the earlier. It reads the platform's columns of bronze and silver.
 -- about: Of equal records in one batch, that of the file whose name sorts first counts as the first.
 -- param: dataset dataset = events: Which dataset.
 -- param: since timestamptz = 7d: Batches written since then.

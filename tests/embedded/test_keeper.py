@@ -5,13 +5,15 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import threading
 import time
+from contextlib import ExitStack
 
 from platforms import COMPONENTS, KEEPER, Platform, wait_until
 
 from smelter.embedded.start import running
 from smelter.processes import start_ticks
-from smelter.supervise.lock import holder
+from smelter.supervise.lock import holder, only_driver
 
 
 def test_the_api_server_is_first_and_those_that_talk_to_it_come_when_it_listens(platform: Platform) -> None:
@@ -148,6 +150,16 @@ def test_a_start_during_a_stop_waits_for_it_and_starts_anew(platform: Platform) 
     wait_until(lambda: "dag-processor" in platform.diary("end"))
     second = platform.up()
     assert second.keeper != first.keeper
+    assert len(platform.processes()) == 5
+
+
+def test_a_keeper_that_is_just_letting_go_of_its_lock_is_followed_by_another(platform: Platform) -> None:
+    """It has taken its word on what it keeps away, and holds its lock for a moment more."""
+    platform.home.make()
+    with ExitStack() as at_its_end:
+        at_its_end.enter_context(only_driver(platform.home.root, "keeper"))
+        threading.Timer(0.5, at_its_end.close).start()
+        assert platform.up().keeper != os.getpid()
     assert len(platform.processes()) == 5
 
 

@@ -58,15 +58,18 @@ def start(
     """Have exactly one keeper with all of its components; a second run finds the first one's and changes nothing."""
     home.make()
     _let_it_stop(home)
-    if (found := holder(home.root)) is None:
-        _want_sample(home, request.sample)
-        launched = _launch(home, request, environ, keeper)
-    else:
-        launched = None
+    found = _wait_for_keeper(home, None, say) if holder(home.root) is not None else None
+    if found is not None:
+        _refuse_other_port(found, request.port)
+        if request.sample:
+            _want_sample(home, True)
+        return found
+    _want_sample(home, request.sample)
+    launched = _launch(home, request, environ, keeper)
     standing = _wait_for_keeper(home, launched, say)
+    if standing is None:
+        raise _keeper_ended(home, launched.poll())
     _refuse_other_port(standing, request.port)
-    if found is not None and request.sample:
-        _want_sample(home, True)
     return standing
 
 
@@ -108,8 +111,11 @@ def _launch(home: Home, request: Request, environ: Mapping[str, str], keeper: Se
         )
 
 
-def _wait_for_keeper(home: Home, launched: subprocess.Popen[bytes] | None, say: Say) -> Standing:
-    """Wait until the keeper starts its components; what it does before that is told by us."""
+def _wait_for_keeper(home: Home, launched: subprocess.Popen[bytes] | None, say: Say) -> Standing | None:
+    """Wait until the keeper starts its components; what it does before that is told by us.
+
+    Nothing if there is no keeper any more: one that was found may have been at its very end.
+    """
     began, end = time.monotonic(), time.monotonic() + KEEPER_SECONDS
     before: Phase | None = None
     while time.monotonic() < end:
@@ -120,9 +126,9 @@ def _wait_for_keeper(home: Home, launched: subprocess.Popen[bytes] | None, say: 
         before = phase
         if standing is not None and phase in (Phase.STARTING, Phase.RUNNING):
             return standing
-        code = launched.poll() if launched is not None else None
-        if (code is not None or launched is None) and holder(home.root) is None:
-            raise _keeper_ended(home, code)
+        has_ended = launched is None or launched.poll() is not None
+        if has_ended and holder(home.root) is None:
+            return None
         time.sleep(_POLL_SECONDS)
     raise _stopped_again(home, f"the keeper did not come up within {KEEPER_SECONDS:.0f} s", _KEEPER_LOG)
 
