@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING
 from smelter.errors import Unreachable
 from smelter.lake import layout
 from smelter.lake.catalog import BUSY_SECONDS
+from smelter.lake.class_archive import java_options
 from smelter.lake.home import Lake
 from smelter.lake.jars import LOCK, ensure_jars
-from smelter.lake.java import find_java
+from smelter.lake.java import Java, find_java
 from smelter.postgres import CATALOG_NAME
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ def start_spark(
     `ui`: with Spark's own pages, on this machine only; for a session that lives long enough to be looked at.
     `cores`: at most so many at once, because others need the rest.
     """
-    find_java(os.environ)
+    java = find_java(os.environ)
     jars = ensure_jars(LOCK, lake.jars, lambda line: print(line, file=sys.stderr, flush=True))
     os.environ["PYSPARK_PYTHON"] = sys.executable  # the JVM finds the Python of tasks through this only
     os.environ["SPARK_DRIVER_LOG"] = str(run_folder / SPARK_LOG)  # for log4j2.properties, whatever is in the path
@@ -58,7 +59,7 @@ def start_spark(
         builder = builder.master(f"local[{cores or '*'}]").config("spark.sql.shuffle.partitions", parts)
         if builds:
             builder = builder.config("spark.driver.memory", f"{_build_megabytes()}m")
-    for key, value in {**_configuration(jars, run_folder), **_pages(ui), **_catalog(lake)}.items():
+    for key, value in {**_configuration(jars, java, run_folder), **_pages(ui), **_catalog(lake)}.items():
         builder = builder.config(key, value)
     try:
         with _stderr_to(run_folder / SPARK_LOG):
@@ -88,13 +89,14 @@ def catalog_configuration(lake: Lake) -> dict[str, str]:
     return {**_catalog(lake), **_secrets(lake)}
 
 
-def _configuration(jars: list[Path], run_folder: Path) -> dict[str, str]:
+def _configuration(jars: list[Path], java: Java, run_folder: Path) -> dict[str, str]:
     return {
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.driver.host": "127.0.0.1",
         "spark.driver.extraClassPath": os.pathsep.join(map(str, jars)),  # JDBC drivers are found on this path only
         "spark.driver.extraJavaOptions": (
-            f"-Dlog4j2.configurationFile={LOG_CONFIGURATION.as_uri()} -Djava.net.preferIPv4Stack=true"
+            f"-Dlog4j2.configurationFile={LOG_CONFIGURATION.as_uri()} -Djava.net.preferIPv4Stack=true "
+            f"{java_options(jars, java)}"
         ),
         "spark.python.daemon.module": "smelter.lake.worker_daemon",
         "spark.ui.showConsoleProgress": "false",

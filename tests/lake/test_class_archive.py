@@ -1,0 +1,70 @@
+"""Spark starts from an archive of classes where there is one that fits, and as well without."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from smelter.lake.class_archive import class_archive, java_options, main
+from smelter.lake.jars import LOCK, ensure_jars
+from smelter.lake.java import Java, find_java
+from smelter.lake.session import jvm_of
+from smelter.settings import PROJECT
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+SESSION = Path(__file__).with_name("counting_session.py")
+
+
+@pytest.fixture(scope="module")
+def archive() -> Path:
+    """That of this project; `make test` has made it."""
+    assert main() == 0
+    return class_archive(ensure_jars(LOCK, PROJECT / ".jars", print), find_java(os.environ))
+
+
+@pytest.mark.jvm
+def test_a_session_has_the_archive_in_its_memory(archive: Path, spark: SparkSession) -> None:
+    assert archive.name in Path(f"/proc/{jvm_of(spark)}/maps").read_text()
+
+
+@pytest.mark.jvm
+@pytest.mark.parametrize("kind", ["of other jars", "no archive"])
+def test_an_archive_that_does_not_fit_costs_nothing_but_time(archive: Path, tmp_path: Path, kind: str) -> None:
+    jars = tmp_path / 'jars in "a folder"'
+    jars.mkdir()
+    for jar in (PROJECT / ".jars").glob("*.jar"):
+        (jars / jar.name).symlink_to(jar)
+    there = class_archive(ensure_jars(LOCK, jars, print), find_java(os.environ))
+    shutil.copy(archive, there) if kind == "of other jars" else there.write_bytes(b"classes" * 1000)
+    words = [sys.executable, SESSION, tmp_path / "lake", tmp_path / "run", jars]
+    done = subprocess.run([*map(str, words)], capture_output=True, text=True, check=False)
+    assert (done.stdout, done.returncode) == ("7\n", 0), done.stderr
+
+
+def test_other_jars_or_another_java_have_another_archive_and_none_is_no_option(tmp_path: Path) -> None:
+    jar, java = tmp_path / "a.jar", Java("java", "17.0.15")
+    jar.write_text("one")
+    before = class_archive([jar], java)
+    assert java_options([jar], java) == ""
+    before.touch()
+    assert java_options([jar], java).startswith(f'-XX:SharedArchiveFile="{before}"')
+    assert class_archive([jar], Java("java", "17.0.16")) != before
+    jar.write_text("another")
+    assert java_options([jar], java) == ""
+
+
+def test_a_folder_with_a_colon_has_no_archive(tmp_path: Path) -> None:
+    """Java would take what follows the colon for a second one."""
+    jar, java = tmp_path / "a:b" / "a.jar", Java("java", "17.0.15")
+    jar.parent.mkdir()
+    jar.touch()
+    class_archive([jar], java).touch()
+    assert java_options([jar], java) == ""
