@@ -66,6 +66,7 @@ soak: starts ## Commit beside somebody's compaction; stream, silver, replay and 
 	@.venv/bin/python tests/maintenance/soak.py --seconds $(or $(SECONDS),600) $(if $(SEED),--seed $(SEED))
 	@.venv/bin/python tests/explore_live/beside_writers.py --seconds $(or $(SECONDS),60) --eager
 	@.venv/bin/python tests/explore_live/beside_writers.py --seconds $(or $(SECONDS),60)
+	@.venv/bin/python -m pytest -q -n 0 tests/platform/test_platform.py tests/platform/upkeep.py
 	@ROUNDS=$(or $(ROUNDS),3) .venv/bin/python -m pytest -q -n 0 tests/platform/soak.py
 
 lock: ## Write requirements.txt anew from requirements.in (UPGRADE=1 for newer versions)

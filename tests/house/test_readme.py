@@ -1,30 +1,14 @@
-"""The README's commands do what it says. `make demo` and `make test` themselves are run by .ci/run on a clean clone."""
+"""The README shows what is there, and its links lead somewhere."""
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
 from pathlib import Path
 
 import yaml
 
-from smelter.prove.processes import QUICK_JVM
-
 PROJECT = Path(__file__).parents[2]
 README = (PROJECT / "README.md").read_text("utf-8")
-BLOCKS = re.findall(r"```bash\n(.*?)```", README, re.DOTALL)
-
-
-def test_every_command_of_the_readme_works(tmp_path: Path) -> None:
-    (tmp_path / ".venv").symlink_to(PROJECT / ".venv")
-    environ = {**os.environ, "JDK_JAVA_OPTIONS": QUICK_JVM}
-    commands = [line for block in BLOCKS for line in block.splitlines() if line and not line.startswith("make ")]
-    assert len(commands) >= 4
-    for command in commands:
-        words = ["bash", "-euc", command]
-        done = subprocess.run(words, cwd=tmp_path, env=environ, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, (command, done.stdout, done.stderr)
 
 
 def test_the_readme_shows_the_shipped_contract_as_it_is() -> None:

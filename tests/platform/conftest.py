@@ -19,6 +19,7 @@ def platform(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Platform]:
         print(one.smelt("up", "--sample", "--port", str(one.port)).stdout)
         yield one
     finally:
+        one.explorer.close()
         print(one.smelt("down", ok=False).stdout)
     assert one.processes() == []
     assert drivers_of(one.lake) == []

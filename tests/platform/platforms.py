@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import json
 import os
 import shutil
@@ -16,9 +17,12 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from smelter.cli.main import run
+from smelter.explore import Explorer, connect
 from smelter.prove.processes import QUICK_JVM
 
 PROJECT = Path(__file__).resolve().parents[2]
@@ -47,6 +51,7 @@ class Platform:
 
     lake: Path
     port: int = field(default_factory=free_port)
+    _tokens: dict[str, str] = field(default_factory=dict)
 
     @property
     def home(self) -> Path:
@@ -75,8 +80,11 @@ class Platform:
         return found
 
     def token(self, user: str = "admin") -> str:
-        body = {"username": user, "password": self.passwords()[user]}
-        return str(self.ask("POST", "/auth/token", body, user=None)[1]["access_token"])
+        """Once for each user: it is good for a day, whatever is killed meanwhile."""
+        if user not in self._tokens:
+            body = {"username": user, "password": self.passwords()[user]}
+            self._tokens[user] = str(self.ask("POST", "/auth/token", body, user=None)[1]["access_token"])
+        return self._tokens[user]
 
     def ask(self, method: str, path: str, body: Any = None, user: str | None = "admin") -> tuple[int, Any]:
         """One request; the status, and the answer if it is JSON."""
@@ -116,7 +124,11 @@ class Platform:
         return found is not None and all(found[name]["status"] == "healthy" for name in names)
 
     def standing(self, dataset: str = "events") -> dict[str, Any]:
-        found = json.loads(self.smelt("stream", "status", dataset, "--json").stdout)[0]
+        """What `smelt stream status` says; in this process, because it is asked again and again."""
+        said = io.StringIO()
+        with contextlib.redirect_stdout(said):
+            assert run(["--lake", str(self.lake), "stream", "status", dataset, "--json"]) == 0
+        found = json.loads(said.getvalue())[0]
         assert isinstance(found, dict)
         return found
 
@@ -125,8 +137,13 @@ class Platform:
         standing = json.loads((self.home / "processes.json").read_text())
         return next(int(child["pid"]) for child in standing["children"] if child["name"] == name)
 
-    def answers(self, query: str) -> Any:
-        return json.loads(self.smelt("sql", query, "--json").stdout)
+    @cached_property
+    def explorer(self) -> Explorer:
+        """Open all the while, as in a notebook."""
+        return connect(self.lake)
+
+    def answers(self, query: str) -> list[tuple[Any, ...]]:
+        return self.explorer.execute(query).fetchall()
 
     def keeper(self) -> int:
         return int(json.loads((self.home / "processes.json").read_text())["keeper"])
