@@ -61,6 +61,10 @@ def test_other_jars_or_another_java_have_another_archive_and_none_is_no_option(t
     assert java_options([jar], java) == ""
 
 
+def test_jars_that_cannot_be_looked_at_are_no_reason_not_to_start(tmp_path: Path) -> None:
+    assert java_options([tmp_path / "gone.jar"], Java("java", "17.0.15")) == ""
+
+
 def test_a_folder_with_a_colon_has_no_archive(tmp_path: Path) -> None:
     """Java would take what follows the colon for a second one."""
     jar, java = tmp_path / "a:b" / "a.jar", Java("java", "17.0.15")

@@ -39,8 +39,11 @@ def class_archive(jars: Sequence[Path], java: Java) -> Path:
 
 
 def java_options(jars: Sequence[Path], java: Java) -> str:
-    """What has a Java use the archive; nothing where there is none."""
-    archive = class_archive(jars, java)
+    """What has a Java use the archive; nothing where there is none, or nobody can say: a start goes on without."""
+    try:
+        archive = class_archive(jars, java)
+    except OSError:
+        return ""
     return f"-XX:SharedArchiveFile={_word(archive)} {_SILENT}" if archive.exists() and _can_be_named(archive) else ""
 
 

@@ -17,7 +17,7 @@ from smelter.lake.catalog import BUSY_SECONDS
 from smelter.lake.class_archive import java_options
 from smelter.lake.home import Lake
 from smelter.lake.jars import LOCK, ensure_jars
-from smelter.lake.java import Java, find_java
+from smelter.lake.java import find_java
 from smelter.postgres import CATALOG_NAME
 
 if TYPE_CHECKING:
@@ -54,12 +54,13 @@ def start_spark(
     from pyspark.sql import SparkSession
 
     builder = SparkSession.builder.appName(name)
+    options = "" if is_submitted() else java_options(jars, java)  # there the JVM runs already
     if not is_submitted():
         parts = _PARTS_PER_CORE * cores_here()
         builder = builder.master(f"local[{cores or '*'}]").config("spark.sql.shuffle.partitions", parts)
         if builds:
             builder = builder.config("spark.driver.memory", f"{_build_megabytes()}m")
-    for key, value in {**_configuration(jars, java, run_folder), **_pages(ui), **_catalog(lake)}.items():
+    for key, value in {**_configuration(jars, options, run_folder), **_pages(ui), **_catalog(lake)}.items():
         builder = builder.config(key, value)
     try:
         with _stderr_to(run_folder / SPARK_LOG):
@@ -89,14 +90,13 @@ def catalog_configuration(lake: Lake) -> dict[str, str]:
     return {**_catalog(lake), **_secrets(lake)}
 
 
-def _configuration(jars: list[Path], java: Java, run_folder: Path) -> dict[str, str]:
+def _configuration(jars: list[Path], options: str, run_folder: Path) -> dict[str, str]:
     return {
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.driver.host": "127.0.0.1",
         "spark.driver.extraClassPath": os.pathsep.join(map(str, jars)),  # JDBC drivers are found on this path only
         "spark.driver.extraJavaOptions": (
-            f"-Dlog4j2.configurationFile={LOG_CONFIGURATION.as_uri()} -Djava.net.preferIPv4Stack=true "
-            f"{java_options(jars, java)}"
+            f"-Dlog4j2.configurationFile={LOG_CONFIGURATION.as_uri()} -Djava.net.preferIPv4Stack=true {options}"
         ),
         "spark.python.daemon.module": "smelter.lake.worker_daemon",
         "spark.ui.showConsoleProgress": "false",
