@@ -11,12 +11,13 @@ from contextlib import ExitStack, contextmanager
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import duckdb
 
 from smelter.catalog_address import CatalogAddress
 from smelter.errors import Refused, SmelterError
+from smelter.explore.answer import Answer
 from smelter.explore.catalog import UNREADABLE, TableName, Tables
 from smelter.explore.connection import open_duckdb
 from smelter.explore.problems import as_smelter_error
@@ -26,11 +27,6 @@ from smelter.explore.service import address_of, serve
 from smelter.explore.views import LIST_OF_TABLES, Views
 from smelter.settings import Settings, load_settings
 
-if TYPE_CHECKING:
-    import pandas
-    import pyarrow
-
-Row = tuple[Any, ...]
 Parameters = Sequence[Any] | Mapping[str, Any]
 # DuckDB would list its main schema, which is empty.
 _SHOW_TABLES = re.compile(r"\s*show\s+tables\s*;?\s*", re.IGNORECASE)
@@ -127,7 +123,7 @@ class Explorer:
                     raise
                 self._views.write_anew()
                 cursor.execute(sql, parameters)
-            answer = Answer(self, cursor)
+            answer = Answer(cursor, self._told)
             if can_be_repeated and not as_text.isdisjoint(answer.types):
                 cursor.execute(_with_texts(sql, answer.types, as_text), parameters)
             return answer
@@ -210,68 +206,6 @@ class Explorer:
             if isinstance(problem.__cause__, KeyboardInterrupt):
                 raise KeyboardInterrupt from problem
             raise
-
-
-class Answer:
-    """The rows of one question. They are computed as they are read, so an error may come late."""
-
-    def __init__(self, explorer: Explorer, cursor: duckdb.DuckDBPyConnection) -> None:
-        self._explorer = explorer
-        self._cursor = cursor
-        self.description: list[tuple[Any, ...]] = list(cursor.description or [])
-
-    @property
-    def columns(self) -> list[str]:
-        """The names of the columns; a query may give two of them the same name."""
-        return [str(column[0]) for column in self.description]
-
-    @property
-    def types(self) -> list[str]:
-        """DuckDB's names of the types of the columns."""
-        return [str(column[1]) for column in self.description]
-
-    def fetchone(self) -> Row | None:
-        """The next row, or nothing after the last."""
-        with self._explorer._told(self._cursor):
-            return self._cursor.fetchone()
-
-    def fetchmany(self, size: int = 1000) -> list[Row]:
-        """The next rows, at most this many; none after the last."""
-        with self._explorer._told(self._cursor):
-            return self._cursor.fetchmany(size)
-
-    def fetchall(self) -> list[Row]:
-        """All the rows that are left."""
-        with self._explorer._told(self._cursor):
-            return self._cursor.fetchall()
-
-    def df(self) -> pandas.DataFrame:
-        """The whole answer as a data frame of pandas."""
-        with self._explorer._told(self._cursor):
-            return self._cursor.df()
-
-    def arrow(self) -> pyarrow.Table:
-        """The whole answer as an Arrow table."""
-        with self._explorer._told(self._cursor):
-            return self._cursor.to_arrow_table()
-
-    def batches(self, size: int) -> Iterator[pyarrow.RecordBatch]:
-        """The answer as Arrow batches of about so many rows, computed as they are taken."""
-        yield from self.typed_batches(size)[1]
-
-    def typed_batches(self, size: int) -> tuple[pyarrow.Schema, Iterator[pyarrow.RecordBatch]]:
-        """The same with their schema, which is there also where no batch is."""
-        with self._explorer._told(self._cursor):
-            reader = self._cursor.to_arrow_reader(size)
-        return reader.schema, self._taken(reader)
-
-    def _taken(self, reader: pyarrow.RecordBatchReader) -> Iterator[pyarrow.RecordBatch]:
-        with self._explorer._told(self._cursor):
-            yield from reader
-
-    def __iter__(self) -> Iterator[Row]:
-        while rows := self.fetchmany():
-            yield from rows
 
 
 def _let_go(_: Explorer) -> None:
