@@ -11,6 +11,8 @@ from platforms import Platform, soon
 
 from smelter.errors import SmelterError
 
+_READING_SECONDS = 15
+
 
 def rows(platform: Platform) -> dict[str, int]:
     """How many each of the tables has; nothing before all of them are there."""
@@ -104,15 +106,26 @@ def trigger(platform: Platform, dag: str, **form: Any) -> str:
 def ends(platform: Platform, dag: str, run: str, task: str, seconds: float = 120) -> str:
     """Wait until a task has ended; how."""
     over = ("success", "failed", "skipped", "upstream_failed")
-    found = soon(
-        lambda: (state := platform.task(dag, run, task).get("state")) in over and state, f"{task} ends", seconds
-    )
+    try:
+        found = soon(
+            lambda: (state := platform.task(dag, run, task).get("state")) in over and state, f"{task} ends", seconds
+        )
+    except AssertionError as problem:
+        raise AssertionError(f"{problem}; the tasks of {dag} are {states(platform, dag, run)}") from None
     return str(found)
 
 
+def states(platform: Platform, dag: str, run: str) -> dict[str, str]:
+    """How each task of a run stands, and at which attempt."""
+    found = platform.get(f"/api/v2/dags/{dag}/dagRuns/{run}/taskInstances") or {"task_instances": []}
+    return {one["task_id"]: f"{one['state']} ({one['try_number']})" for one in found["task_instances"]}
+
+
 def is_asked(platform: Platform, dag: str, run: str) -> None:
-    """Wait until a person is asked."""
+    """Wait until a person is asked, and has read it: Airflow 3.3.2 may take a task that is answered within seconds of
+    its question for failed, and asks again."""
     soon(lambda: platform.task(dag, run, "approve").get("state") == "awaiting_input", "a person is asked")
+    time.sleep(_READING_SECONDS)
 
 
 def answer(platform: Platform, dag: str, run: str, option: str, user: str = "admin") -> int:

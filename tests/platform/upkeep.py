@@ -6,7 +6,6 @@ It goes on from what `test_platform.py` did, in the same run.
 from __future__ import annotations
 
 import json
-import time
 
 import pytest
 from acting import answer, ends, is_asked, mapped, reconciles, trigger
@@ -35,7 +34,6 @@ def test_in_a_browser_a_person_sees_each_table_by_its_name_while_others_ask_to_r
     assert ends(platform, "forget_person", refused, "plan") == "failed", "no condition is what the command says"
     is_asked(platform, "rollback_table", back)
     is_asked(platform, "forget_person", forget)
-    time.sleep(5)  # as a person would: who answers within a second or so is asked again (Airflow 3.3.2)
     assert answer(platform, "forget_person", forget, "Approve", user="viewer") == 403
     assert answer(platform, "rollback_table", back, "Approve") == 200
     plan = (PERSON, "because {{ 7 * 7 }}", "dead letters: 1 row would leave", "would still be there: landing file")
