@@ -19,8 +19,8 @@ def platform(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Platform]:
         print(one.smelt("up", "--sample", "--port", str(one.port)).stdout)
         yield one
     finally:
-        one.explorer.close()
         print(one.smelt("down", ok=False).stdout)
+        one.explorer.close()
     assert one.processes() == []
     assert drivers_of(one.lake) == []
 

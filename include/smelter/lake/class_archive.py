@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -23,19 +24,28 @@ from smelter.lake.turns import one_at_a_time
 from smelter.settings import PROJECT, load_settings
 
 _PREFIX, _SUFFIX = "classes-", ".jsa"
+_SCRATCH_PREFIX = ".making-classes-"
 _SILENT = "-Xlog:cds=off -Xlog:cds+dynamic=off"  # else Java tells of what it cannot use on standard output
 _QUICK_JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"  # it lives for seconds, and need not compile well
 _MOST_SECONDS = 300
 _LOG = PROJECT / "build" / "classes.log"
 
 
-def class_archive(jars: Sequence[Path], java: Java) -> Path:
-    """Where the archive is, or would be, for this Java and for these jars as they are now."""
+def archive_name(jars: Sequence[Path], java: Java) -> str:
+    """What the archive is called for this Java and for these jars as they are now, but for its size and ending."""
     digest = hashlib.sha256(java.version.encode())
     for jar in (*jars, *_jars_of_spark()):
         found = jar.stat()
         digest.update(f"\n{jar} {found.st_size} {found.st_mtime_ns}".encode())
-    return jars[0].parent / f"{_PREFIX}{digest.hexdigest()[:16]}{_SUFFIX}"
+    return f"{_PREFIX}{digest.hexdigest()[:16]}"
+
+
+def class_archive(jars: Sequence[Path], java: Java) -> Path | None:
+    """The archive, if it is there and whole: a Java that is given one that was cut ends at once (17.0.15)."""
+    for archive in jars[0].parent.glob(f"{archive_name(jars, java)}-*{_SUFFIX}"):
+        if archive.stem.endswith(f"-{archive.stat().st_size}"):
+            return archive
+    return None
 
 
 def java_options(jars: Sequence[Path], java: Java) -> str:
@@ -44,25 +54,28 @@ def java_options(jars: Sequence[Path], java: Java) -> str:
         archive = class_archive(jars, java)
     except OSError:
         return ""
-    return f"-XX:SharedArchiveFile={_word(archive)} {_SILENT}" if archive.exists() and _can_be_named(archive) else ""
+    can_be_named = archive is not None and ":" not in str(archive)  # what follows a colon would be a second archive
+    return f"-XX:SharedArchiveFile={_word(archive)} {_SILENT}" if archive is not None and can_be_named else ""
 
 
-def make_archive(archive: Path) -> None:
-    """Have a session do a little of everything, and keep what Java has read for it; those of before are removed."""
-    part = archive.with_name(f".{archive.name}.part")
-    part.unlink(missing_ok=True)
-    options = f"-XX:ArchiveClassesAtExit={_word(part)} {_SILENT}"
-    environ = {**os.environ, "JDK_JAVA_OPTIONS": _QUICK_JVM, "SPARK_SUBMIT_OPTS": options}
+def make_archive(folder: Path, name: str) -> None:
+    """Have a session do a little of everything, and keep what Java has read for it; those of before are removed.
+
+    Java writes it when it ends, which may be after us if we are stopped: the scratch is gone then, and nothing is left.
+    """
+    for stale in folder.glob(f"{_SCRATCH_PREFIX}*"):
+        shutil.rmtree(stale, ignore_errors=True)
+    scratch = tempfile.TemporaryDirectory(prefix=_SCRATCH_PREFIX, dir=folder, ignore_cleanup_errors=True)
     _LOG.parent.mkdir(exist_ok=True)
-    try:
-        with tempfile.TemporaryDirectory(prefix="smelter-classes-") as scratch, _LOG.open("wb") as log:
-            words = [sys.executable, "-m", "smelter.lake.class_training", scratch, str(archive.parent)]
-            subprocess.run(words, env=environ, stdout=log, stderr=log, check=True, timeout=_MOST_SECONDS)
-        for old in archive.parent.glob(f"{_PREFIX}*{_SUFFIX}"):
+    with scratch as place, _LOG.open("wb") as log:
+        part = Path(place) / name
+        options = f"-XX:ArchiveClassesAtExit={_word(part)} {_SILENT}"
+        environ = {**os.environ, "JDK_JAVA_OPTIONS": _QUICK_JVM, "SPARK_SUBMIT_OPTS": options}
+        words = [sys.executable, "-m", "smelter.lake.class_training", place, str(folder)]
+        subprocess.run(words, env=environ, stdout=log, stderr=log, check=True, timeout=_MOST_SECONDS)
+        for old in folder.glob(f"{_PREFIX}*{_SUFFIX}"):
             old.unlink()
-        part.rename(archive)
-    finally:
-        part.unlink(missing_ok=True)
+        part.rename(folder / f"{name}-{part.stat().st_size}{_SUFFIX}")
 
 
 def _jars_of_spark() -> Iterator[Path]:
@@ -77,21 +90,16 @@ def _word(path: Path) -> str:
     return f'"{text}"'
 
 
-def _can_be_named(archive: Path) -> bool:
-    """Java takes what follows a colon for a second archive."""
-    return ":" not in str(archive)
-
-
 def main() -> int:
     """Make the archive, if it is not there; that it cannot be made is told, and ends nothing."""
     started = time.monotonic()
     try:
         jars = ensure_jars(LOCK, load_settings().values.jars, print)
-        archive = class_archive(jars, find_java(os.environ))
-        with one_at_a_time(archive.parent / ".classes.lock", lambda: print("  waiting for another to make it")):
-            if not archive.exists() and _can_be_named(archive):
+        java, folder = find_java(os.environ), jars[0].parent
+        with one_at_a_time(folder / ".classes.lock", lambda: print("  waiting for another to make it")):
+            if class_archive(jars, java) is None:
                 print("  keeping what Java reads at each start of Spark (40 seconds, once)", flush=True)
-                make_archive(archive)
+                make_archive(folder, archive_name(jars, java))
     except (OSError, subprocess.SubprocessError, SmelterError) as problem:
         print(f"  starts of Spark stay as they are, a little slow: {problem} (see {_LOG.relative_to(PROJECT)})")
         return 0

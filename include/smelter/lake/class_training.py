@@ -49,8 +49,8 @@ select * from lake.training.events.files
 """
 
 
-def main(scratch: Path, jars: Path) -> None:
-    """Do a little of everything, then wait until Java has ended: it writes its archive then."""
+def main(scratch: Path, jars: Path) -> int:
+    """Do a little of everything, then wait until Java has ended, which writes its archive then; its exit code."""
     lake = Lake.at(Settings(lake=scratch / "lake", jars=jars))
     spark = start_spark(lake, "smelter training", scratch / "run", builds=True)
     java = spark.sparkContext._gateway.proc  # type: ignore[union-attr]
@@ -59,7 +59,7 @@ def main(scratch: Path, jars: Path) -> None:
     _stream(spark, scratch)
     spark.stop()
     java.stdin.close()
-    java.wait()
+    return int(java.wait())
 
 
 def _stream(spark: SparkSession, scratch: Path) -> None:
@@ -83,4 +83,4 @@ def _as_they_come(batches: Iterable[pyarrow.RecordBatch]) -> Iterator[pyarrow.Re
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), Path(sys.argv[2]))
+    sys.exit(main(Path(sys.argv[1]), Path(sys.argv[2])))
