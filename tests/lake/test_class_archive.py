@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from smelter.lake.class_archive import archive_name, class_archive, java_options, main
+from smelter.errors import Refused
+from smelter.lake.class_archive import archive_name, class_archive, java_options, main, make_archive
 from smelter.lake.jars import LOCK, ensure_jars
 from smelter.lake.java import Java, find_java
 from smelter.lake.session import jvm_of
@@ -84,3 +85,5 @@ def test_a_folder_with_a_colon_has_no_archive(tmp_path: Path) -> None:
     jar.touch()
     an_archive([jar], java, b"classes")
     assert java_options([jar], java) == ""
+    with pytest.raises(Refused, match="because of the colon"):
+        make_archive(jar.parent, "classes")

@@ -17,7 +17,7 @@ from collections.abc import Iterator, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
-from smelter.errors import SmelterError
+from smelter.errors import Refused, SmelterError
 from smelter.lake.jars import LOCK, ensure_jars
 from smelter.lake.java import Java, find_java
 from smelter.lake.turns import one_at_a_time
@@ -54,8 +54,8 @@ def java_options(jars: Sequence[Path], java: Java) -> str:
         archive = class_archive(jars, java)
     except OSError:
         return ""
-    can_be_named = archive is not None and ":" not in str(archive)  # what follows a colon would be a second archive
-    return f"-XX:SharedArchiveFile={_word(archive)} {_SILENT}" if archive is not None and can_be_named else ""
+    can_be_used = archive is not None and _can_hold_one(archive.parent)
+    return f"-XX:SharedArchiveFile={_word(archive)} {_SILENT}" if archive is not None and can_be_used else ""
 
 
 def make_archive(folder: Path, name: str) -> None:
@@ -63,6 +63,8 @@ def make_archive(folder: Path, name: str) -> None:
 
     Java writes it when it ends, which may be after us if we are stopped: the scratch is gone then, and nothing is left.
     """
+    if not _can_hold_one(folder):
+        raise Refused(f"Java can name no archive in {folder}, because of the colon")
     for stale in folder.glob(f"{_SCRATCH_PREFIX}*"):
         shutil.rmtree(stale, ignore_errors=True)
     scratch = tempfile.TemporaryDirectory(prefix=_SCRATCH_PREFIX, dir=folder, ignore_cleanup_errors=True)
@@ -76,6 +78,11 @@ def make_archive(folder: Path, name: str) -> None:
         for old in folder.glob(f"{_PREFIX}*{_SUFFIX}"):
             old.unlink()
         part.rename(folder / f"{name}-{part.stat().st_size}{_SUFFIX}")
+
+
+def _can_hold_one(folder: Path) -> bool:
+    """Java takes what follows a colon for a second archive."""
+    return ":" not in str(folder)
 
 
 def _jars_of_spark() -> Iterator[Path]:
